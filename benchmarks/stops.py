@@ -8,33 +8,40 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.trust import OFF, measured_goodput
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch
 
-# ruff: noqa: PLC0415
-# What needs Mininet is imported when it is used: other benchmarks run without.
+if TYPE_CHECKING:  # what needs Mininet is imported when it is used: other benchmarks run without
+    from minitopo_dc.real.run.real import Disturb
+    from minitopo_dc.real.run.watch import Watch
 
 MB_PER_S = 2.3
 """What such a download gets over its leg of 20 Mbit/s."""
 SHORTEST_S, LONGEST_S = 0.05, 1.0
 LATEST = 0.9
 """Of the download: the latest begin of a stop."""
+PARTS = ("gnb", "ue", "server", "client")
+POLL_S = 0.01
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure the goodput and the verdict of downloads in which a process is stopped (root)."""
-    from minitopo_dc.real.run.disturbance import STOPPED_PARTS
-
     rng = Random(options.seed)
     rows = []
     for _ in range(options.repetitions):
         for seconds in options.seconds:
-            for part in STOPPED_PARTS:
+            for part in PARTS:
                 rows.append(_pair(seconds, part, rng))
                 print(json.dumps(rows[-1]), file=sys.stderr, flush=True)  # noqa: T201
     told = [row for row in rows if row["error"] is not None and row["reference"] == "ok"]
@@ -52,25 +59,11 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _pair(seconds: float, part: str, rng: Random) -> dict[str, Any]:
-    from minitopo_dc.real.run.disturbance import (
-        CASES,
-        NONE,
-        Disturbance,
-        case_scenario,
-        disturbed,
-    )
-    from minitopo_dc.real.run.real import run_real
-
-    def run(disturbance: Disturbance, after_s: float) -> RunResult:
-        with scratch() as directory:
-            return run_real(
-                scenario, directory, disturb=lambda watch: disturbed(disturbance, watch, after_s)
-            )
-
-    scenario = case_scenario(NONE, CASES[0] | {"workload": {"size_mb": MB_PER_S * seconds}}, seed=1)
+    scenario = _scenario(size_mb=MB_PER_S * seconds)
     stop_s = SHORTEST_S * (LONGEST_S / SHORTEST_S) ** rng.random()
-    before = run(NONE, 0.0)
-    stopped = run(Disturbance("stop", stop_s, part), rng.uniform(0.5, 0.5 + LATEST * seconds))
+    after_s = rng.uniform(0.5, 0.5 + LATEST * seconds)
+    before = _run(scenario, lambda _: nullcontext())
+    stopped = _run(scenario, lambda watch: _stop(watch, part, after_s, stop_s))
     reference, goodput = measured_goodput(before), measured_goodput(stopped)
     evidence = stopped.details.get("trust", {}).get("evidence", {})
     return {
@@ -83,6 +76,52 @@ def _pair(seconds: float, part: str, rng: Random) -> dict[str, Any]:
         "lost": evidence.get("lost", {}).get("machine"),
         "stopped": max(evidence.get("stopped", {}).values(), default=0.0),
     }
+
+
+def _scenario(size_mb: float) -> Scenario:
+    """Return a download over one leg whose queue loses nothing: losses would scatter goodput."""
+    downlink = {"rate_mbps": 20, "delay_ms": 10, "queue_packets": 1000}
+    values = {
+        "clock": "real",
+        "transport": "quic",
+        "mode": "sc",
+        "congestion_control": "reno",
+        "options": {"receive_buffer_bytes": None},
+        "legs": [{"downlink": downlink, "uplink": downlink | {"queue_packets": 10_000}}] * 2,
+        "workload": {"size_mb": size_mb},
+    }
+    return Scenario.check(values, "benchmarks stops")
+
+
+def _run(scenario: Scenario, disturb: Disturb) -> RunResult:
+    from minitopo_dc.real.run.real import run_real  # noqa: PLC0415 (Mininet)
+
+    with scratch() as directory:
+        return run_real(scenario, directory, disturb=disturb)
+
+
+@contextmanager
+def _stop(watch: Watch, part: str, after_s: float, stop_s: float) -> Iterator[None]:
+    """Stop a part's process for `stop_s`, `after_s` after it began; never later than the block."""
+    over = threading.Event()
+
+    def work() -> None:
+        while (pid := watch.pids().get(part)) is None:
+            if over.wait(POLL_S):
+                return
+        if not over.wait(after_s):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+                over.wait(stop_s)
+                os.kill(pid, signal.SIGCONT)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -18,8 +18,10 @@ from minitopo_dc.linux_guest import library as linux_guest
 from minitopo_dc.linux_guest.build import build_agent
 from minitopo_dc.native import library as native
 from minitopo_dc.native.library import build as build_native
-from minitopo_dc.picoquic import library as picoquic
-from minitopo_dc.picoquic.library import build as build_picoquic
+from minitopo_dc.quic.noq import library as noq
+from minitopo_dc.quic.noq.library import build as build_noq
+from minitopo_dc.quic.picoquic import library as picoquic
+from minitopo_dc.quic.picoquic.library import build as build_picoquic
 from minitopo_dc.results.judge import crashed
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario, runners_of, unsupported_reason
@@ -159,15 +161,17 @@ def real_clock_obstacle() -> str | None:
 
 Part = tuple[Callable[[], str | None], Callable[[Callable[[str], None]], Path]]
 """A function that says why a part cannot be used, and one that builds it."""
-NATIVE, PICOQUIC, PROXY = "the native core", "picoquic", "the MPTCP proxy"
+NATIVE, PICOQUIC, NOQ, PROXY = "the native core", "picoquic", "noq", "the MPTCP proxy"
 PARTS: dict[str, Part] = {
     NATIVE: (native.missing, build_native),
     PICOQUIC: (picoquic.missing, build_picoquic),
+    NOQ: (noq.missing, build_noq),
     PROXY: (linux_guest.proxy_missing, build_agent),
 }
 WITHOUT = {
     NATIVE: "Python computes the same, several times as slowly",
     PICOQUIC: "what needs it is unsupported here",
+    NOQ: "what needs it is unsupported here",
     PROXY: "what needs it is unsupported here",
 }
 """What is so where a part cannot be built (docs/setup.md)."""
@@ -189,8 +193,9 @@ def _used(scenario: Scenario) -> Iterator[str]:
         yield NATIVE
     if scenario.clock == "real" and scenario.real.core != "python" and _is_damaged(NATIVE):
         yield NATIVE
-    if any(flow.transport.endswith("-picoquic") for flow in scenario.resolved_flows):
-        yield PICOQUIC
+    for stack in (PICOQUIC, NOQ):
+        if any(flow.transport.endswith(f"-{stack}") for flow in scenario.resolved_flows):
+            yield stack
     if scenario.clock == "real" and scenario.is_proxied:
         yield PROXY
 

@@ -1,185 +1,29 @@
-"""A comparison of rows over the same legs: a small campaign whose runs have names to read.
-
-A directory has `comparison.json`, which says what was asked, and a directory for each run. Who asks
-for the same comparison again gets what is missing; another one is refused there.
-"""
+"""A comparison is a campaign whose cases are ways: their names, and whose runs a directory has."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from minitopo_dc import data_model
-from minitopo_dc.campaign.executors import Workers
-from minitopo_dc.campaign.store import Store
+from minitopo_dc.campaign.table import FACTS, load
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
-from minitopo_dc.files import parse_json, read_text, write_whole
-from minitopo_dc.results.kept_scenario import file_digests
-from minitopo_dc.results.run_result import ATTEMPTS, MAX_BYTES, RunResult
-from minitopo_dc.results.tables.runs import flat, load_result
-from minitopo_dc.runs.perform import Retries
-from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
+from minitopo_dc.results.kept_scenario import load_recorded
+from minitopo_dc.results.measures.row_pairs import KINDS
+from minitopo_dc.results.tables.runs import MODES, flat
+from minitopo_dc.runners.base import get_runner
+from minitopo_dc.runs.identity import run_id
 from minitopo_dc.scenario import Scenario
 
-ASKED = "comparison.json"
+LABEL = "way"
+"""The label of a comparison's cases."""
 MAX_LISTED = 5
 """The most differences that a message lists; with more it is another comparison."""
-
-
-class ComparedRun(NamedTuple):
-    """A run of a comparison: a row with the seed of a repetition (1, 2, ...)."""
-
-    scenario: Scenario
-    repetition: int
-    variant: str
-    """What sets its row apart from others of its transport and mode; maybe nothing."""
-
-    @property
-    def name(self) -> str:
-        """Return the name of the run's directory: `quic-dc-least-delay-1`."""
-        slug = re.sub("[^a-z0-9.]+", "-", self.variant.lower()).strip("-")
-        return "-".join(filter(None, (self.scenario.label, slug, str(self.repetition))))
-
-
-class RowCampaign:
-    """Rows, each repeated with one seed after the other, and the directory of their runs.
-
-    Args:
-        directory: new, or to be gone on with.
-        rows: the scenario of each row, with the seed of its first repetition.
-        repetitions: how often each row is run.
-        variants: what sets each row apart; none: what `variants_of` finds.
-    """
-
-    def __init__(
-        self,
-        directory: Path,
-        rows: Sequence[Scenario],
-        repetitions: int = 1,
-        variants: Sequence[str] | None = None,
-    ) -> None:
-        own = registered_in_script()
-        self.directory = directory
-        self._rows = [with_script_plugins(row, own) for row in rows]
-        self._repetitions = repetitions
-        self._variants = variants_of(rows) if variants is None else variants
-        self._store = Store(directory, runs=directory, lock=ASKED)
-
-    @cached_property
-    def runs(self) -> list[ComparedRun]:
-        """Return every row once, then all of them again with the next seed, and so on.
-
-        Within one repetition all rows meet the same losses and jitter.
-        """
-        return [
-            self.run_of(row, repetition)
-            for repetition in range(1, self._repetitions + 1)
-            for row in range(len(self._rows))
-        ]
-
-    def run_of(self, row: int, repetition: int) -> ComparedRun:
-        """Return the run of a row (0, 1, ...) in a repetition (1, 2, ...)."""
-        scenario = self._rows[row]
-        seeded = scenario.model_copy(update={"seed": scenario.seed + repetition - 1})
-        return ComparedRun(seeded, repetition, self._variants[row])
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the directory, new or resumed; it says which comparison is asked for.
-
-        Raises:
-            SettingsError, StoreError: another comparison is there, or another process runs this
-                one; or nothing can be written.
-        """
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            self._check_asked()
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise SettingsError(f"{quoted(self.directory)}: {why}; give a new directory") from None
-        with self._store.held():
-            yield
-
-    def finished(self, runs: Iterable[ComparedRun], retries: Retries) -> dict[str, RunResult]:
-        """Return the results of the runs that are done, by their names.
-
-        A run that the machine disturbed is done when it was repeated as often as is allowed.
-        """
-
-        def is_done(result: RunResult) -> bool:
-            repeats = len(result.details.get(ATTEMPTS["disturbed"], ()))
-            return result.status != "disturbed" or repeats >= retries.disturbed
-
-        return self._store.finished((run.name for run in runs), is_done)
-
-    def run(
-        self, runs: Iterable[ComparedRun], workers: Workers, retries: Retries
-    ) -> Iterator[tuple[str, RunResult]]:
-        """Run and keep these runs; yield the name and the result of each as it ends.
-
-        Raises:
-            StoreError: the disk is full, or runs were lost; what was recorded is kept.
-        """
-        named = {run.name: run for run in runs}
-        scenarios = {name: run.scenario for name, run in named.items()}
-        for name, result in workers(scenarios, retries, self._store.working):
-            _, repetition, variant = named[name]
-            labelled = replace(result, repetition=repetition, variant=variant)
-            yield name, self._store.keep(name, labelled)
-
-    def _check_asked(self) -> None:
-        """Write what is asked, unless it is there; ValueError if that is another comparison."""
-        root = self.directory
-        if not (root / ASKED).exists():
-            if any(root.glob("*/result.json")):
-                raise ValueError(f"holds runs, and no {ASKED} that says of what comparison")
-            asked = {
-                "repetitions": self._repetitions,
-                "rows": [row.model_dump(mode="json") for row in self._rows],
-                "files": file_digests(self._rows),
-            }
-            write_whole(root / ASKED, json.dumps(asked, indent=1))
-            return
-        has_version = (root / data_model.FILE).exists() or any(root.glob("*/result.json"))
-        if has_version and data_model.check_version(root) != data_model.VERSION:
-            raise ValueError("its runs have another version of the data model than this program's")
-        before = parse_json(read_text(root / ASKED, MAX_BYTES, within=root))
-        if differences := self._differences(before):
-            more = "; ..." if len(differences) > MAX_LISTED else ""
-            listed = "; ".join(differences[:MAX_LISTED]) + more
-            raise ValueError(f"holds a comparison with other options: {listed}")
-
-    def _differences(self, before: Any) -> list[str]:
-        """Return how the comparison that a directory has differs from this one.
-
-        Raises:
-            ValueError: the text describes no comparison.
-        """
-        try:
-            pairs: dict[str, Any] = {"repetitions": (before["repetitions"], self._repetitions)}
-            # Checked, so that a field that a later version adds has its default in an older file.
-            rows = [Scenario.check(row, ASKED) for row in before["rows"]]
-        except (KeyError, TypeError):
-            raise ValueError(f"{ASKED} is not what a comparison was asked for") from None
-        theirs, mine = (
-            ", ".join(f"{row.transport} {row.mode}" for row in both) for both in (rows, self._rows)
-        )
-        pairs["rows"] = theirs, mine
-        for old, new in zip(rows, self._rows, strict=True) if theirs == mine else ():
-            pairs |= differing_fields(old, new)
-        lines = [f"{name} {old}, here {new}" for name, (old, new) in pairs.items() if old != new]
-        files = before.get("files", {})  # older comparisons did not keep them
-        for path, digest in file_digests(self._rows).items():
-            if files.get(path, digest) != digest:
-                lines.append(f"{path} has changed since its runs")
-        return lines
+PROTOCOLS = {"tcp": "TCP", "mptcp": "MPTCP", "quic": "QUIC", "mpquic": "MP-QUIC"}
+"""What transports are, by the beginnings of their names."""
+TELLING = {"pdcp.split": "{}", "pdcp.t_reordering_ms": "t-Reordering {} ms"}
+"""The fields that tell ways of a kind apart before all others, each with its words."""
 
 
 def scenario_of_row(base: Scenario, row: Mapping[str, Any]) -> Scenario:
@@ -191,65 +35,123 @@ def scenario_of_row(base: Scenario, row: Mapping[str, Any]) -> Scenario:
     return Scenario.check({**base.model_dump(), **row}, "compare")
 
 
-def load_runs(directory: Path) -> list[RunResult]:
-    """Return the results of the runs that are done, in the order of their repetitions.
+def ways_of(scenarios: Sequence[Scenario]) -> dict[str, Scenario]:
+    """Return scenarios by the names of their ways, one leg first and multipath last.
+
+    A name says the kind, the Dual Connectivity's name or what sets it apart from others, and, where
+    several transports have that kind, which: `leg 1`, `DC (deployable, Xn 5 ms)`, `DC (papers',
+    TCP)`, `MP-QUIC`.
 
     Raises:
-        SettingsError: a run is a link to another directory.
-        ResultError: a result is broken.
+        SettingsError, TraceError: a trace is missing or wrong.
     """
-    runs = [path.parent for path in sorted(directory.glob("*/result.json"))]
-    for run in runs:
-        if run.is_symlink():
-            raise SettingsError(f"{quoted(run)}: a link; allowed: a directory of this comparison's")
-    return sorted(map(load_result, runs), key=lambda result: result.repetition)
+    groups: dict[tuple[str, str], list[Scenario]] = {}
+    for scenario in sorted(scenarios, key=lambda scenario: MODES.index(scenario.mode)):
+        alike = groups.setdefault((_kind(scenario), scenario.transport), [])
+        alike += [scenario] * (scenario not in alike)
+    ways = {}
+    for (kind, transport), alike in groups.items():
+        shown = _transport(transport, [name for other, name in groups if other == kind])
+        for variant, scenario in zip(_variants(alike), alike, strict=True):
+            words = ", ".join(filter(None, (variant, shown)))
+            ways[f"{kind} ({words})" if words else kind] = scenario
+    return ways
 
 
-def number_of_runs(directory: Path) -> int | None:
-    """Return how many runs a comparison is to have; None when its directory does not tell."""
-    try:
-        asked = parse_json(read_text(directory / ASKED, MAX_BYTES, within=directory))
-        return len(asked["rows"]) * int(asked["repetitions"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+def _kind(scenario: Scenario) -> str:
+    by = _protocol(scenario.transport)
+    match scenario.mode:
+        case "sc" if get_runner(scenario.transport).every_leg:
+            return "each leg alone"
+        case "sc":
+            return f"leg {scenario.leg}"
+        case "multipath":
+            return by
+        case "atsss":
+            return f"ATSSS by {by}" if by.startswith("MP") else "ATSSS-LL"
+        case "dc-duplicate":
+            return "DC with duplicates"
+    return KINDS.get(scenario.mode, scenario.mode)
 
 
-TELLING = {"leg": "leg {}", "pdcp.split": "{}", "pdcp.t_reordering_ms": "t-Reordering {} ms"}
-"""The fields that tell rows apart before all others, each with its words."""
+def _protocol(transport: str) -> str:
+    return PROTOCOLS.get(transport.partition("-")[0], transport)
 
 
-def variants_of(scenarios: Sequence[Scenario]) -> list[str]:
-    """Return what sets each row apart from others of its transport and mode; empty if nothing does.
+def _transport(name: str, names: Sequence[str]) -> str:
+    """Return which of several transports it is; empty: there is no other."""
+    if len(names) < 2:
+        return ""
+    known = {other: _protocol(other) for other in names}
+    return known[name] if len(set(known.values())) == len(names) else name
 
-    The names of their Dual Connectivities, if each has its own (`Scenario.dc_name`); else
-    `least-delay`, or where split policies do not tell them apart `batch, t-Reordering 50 ms`.
+
+def _variants(alike: Sequence[Scenario]) -> list[str]:
+    """Return what sets each of some scenarios of one kind and transport apart from the others."""
+    names = [scenario.dc_name for scenario in alike]
+    if all(names) and len(set(names)) == len(names):
+        return names
+    fields = list(map(scenario_fields, alike))
+    return [_difference(mine, fields) for mine in fields]
+
+
+def _difference(mine: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> str:
+    """Return in words the fields in which a scenario differs from others."""
+    differ = [key for key in mine if len({str(fields.get(key)) for fields in alike}) > 1]
+    telling = [key for key in TELLING if key in differ]
+    if sum(all(fields.get(key) == mine[key] for key in telling) for fields in alike) > 1:
+        telling = differ
+    words = []
+    for key in telling:
+        value = f"{mine[key]:g}" if isinstance(mine[key], float) else str(mine[key])
+        words.append(TELLING.get(key, f"{key} {{}}").format(value))
+    return ", ".join(words)
+
+
+def check_resumed(directory: Path, ways: Mapping[str, Scenario]) -> None:
+    """Refuse a directory that has runs of other ways, as a comparison has one scenario for each.
+
+    Raises:
+        SettingsError: it has some; the message lists the fields that differ.
+        InputError: its files are damaged, or of another version of the data model.
     """
-    rows = [(scenario.label, _fields(scenario)) for scenario in scenarios]
-    names = [(scenario.label, scenario.dc_name) for scenario in scenarios]
-    variants = []
-    for (label, mine), (_, name) in zip(rows, names, strict=True):
-        same = [fields for other, fields in rows if other == label]
-        if len({other for other in names if other[0] == label and other[1]}) == len(same):
-            variants.append(name)
+    if not (directory / FACTS).exists():
+        return
+    differences = list(dict.fromkeys(_differences(directory, ways)))
+    if differences:
+        more = "; ..." if len(differences) > MAX_LISTED else ""
+        listed = "; ".join(differences[:MAX_LISTED]) + more
+        raise SettingsError(
+            f"{quoted(directory)}: holds a comparison with other options: {listed}; "
+            "give a new directory"
+        )
+
+
+def _differences(directory: Path, ways: Mapping[str, Scenario]) -> Iterator[str]:
+    runs = load(directory)
+    if runs.attrs["labels"] != [LABEL]:
+        yield f"labels {', '.join(runs.attrs['labels'])}, here {LABEL}"
+        return
+    for way, run, seed in runs[runs["status"] != "missing"][[LABEL, "run", "seed"]].to_numpy():
+        if way not in ways:
+            yield f"{way}, which is not here"
             continue
-        differ = [key for key in mine if len({str(fields.get(key)) for fields in same}) > 1]
-        telling = [key for key in TELLING if key in differ]
-        if sum(all(fields.get(key) == mine[key] for key in telling) for fields in same) > 1:
-            telling = differ
-        words = []
-        for key in telling:
-            value = f"{mine[key]:g}" if isinstance(mine[key], float) else str(mine[key])
-            words.append(TELLING.get(key, f"{key} {{}}").format(value))
-        variants.append(", ".join(words))
-    return variants
+        scenario = ways[way].model_copy(update={"seed": int(seed)})
+        if Path(run).name != run_id(scenario):
+            fields = differing_fields(load_recorded(directory / run), scenario)
+            fields.pop("plugins", None)  # which are not read
+            yield from (f"{name} {old}, here {new}" for name, (old, new) in fields.items())
+            if not fields:
+                yield "a trace or a plugin has changed since its runs"
 
 
 def differing_fields(first: Scenario, second: Scenario) -> dict[str, tuple[Any, Any]]:
     """Return the fields in which two scenarios differ, with both values, by their paths."""
-    old, new = map(_fields, (first, second))
+    old, new = map(scenario_fields, (first, second))
     pairs = {path: (old.get(path), new.get(path)) for path in (*old, *new)}
     return {path: values for path, values in pairs.items() if values[0] != values[1]}
 
 
-def _fields(scenario: Scenario) -> dict[str, Any]:
+def scenario_fields(scenario: Scenario) -> dict[str, Any]:
+    """Return the values of a scenario's fields by their dotted paths."""
     return dict(flat(scenario.model_dump(mode="json")))

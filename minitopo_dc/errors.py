@@ -9,7 +9,6 @@ where this package may be missing.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -23,18 +22,6 @@ class InputError(MinitopoDcError, ValueError):
 
     The command line prints the message and ends with status 2.
     """
-
-
-def warn_deprecated(old: str, new: str, *, until: str) -> None:
-    """Warn that something still works, but not for ever (docs/stability.md); say what replaces it.
-
-    Args:
-        old: the name in use.
-        new: what to write instead.
-        until: the version that no longer has it.
-    """
-    text = f"{old} is deprecated and goes in version {until}: {new}"
-    warnings.warn(text, FutureWarning, stacklevel=3)
 
 
 MIN_SIMILARITY = 0.75

@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from io import BufferedReader
 from itertools import accumulate
 from pathlib import Path
-from posix import fsync, strerror
+from posix import fstat, fsync, strerror
 from posixpath import islink
 from typing import Any
 
 from minitopo_dc.errors import InputError, MinitopoDcError
 
+SPARE_BYTES = 1 << 20
 MAX_DIGITS = 20
 """The most digits of a whole number of 64 bits, with its sign."""
 
@@ -67,6 +68,16 @@ def write_whole(path: Path, text: str) -> None:
 
 class UnreadableError(MinitopoDcError, ValueError):
     """A file that may not be read here; the message gives the reason without the path."""
+
+
+def check_size(size: int, limit: int, unit: str = "bytes") -> None:
+    """Refuse what would be too large once it is unpacked, before it is.
+
+    Raises:
+        UnreadableError: it would be.
+    """
+    if size > limit:
+        raise UnreadableError(f"{size:,} {unit} when unpacked; allowed: up to {limit:,}")
 
 
 @contextmanager
@@ -123,7 +134,8 @@ def _is_within(path: Path, directory: Path) -> bool:
 def read_bytes(path: Path, max_bytes: int, within: Path | None = None) -> bytes:
     """Return the bytes of a regular file; arguments and errors are those of `opened`."""
     with opened(path, max_bytes, within) as file:
-        return file.read(max_bytes)
+        # All that is asked for is allocated; a file that has no size, or grows, is read up to here.
+        return file.read(min(max_bytes, fstat(file.fileno()).st_size + SPARE_BYTES))
 
 
 def read_text(path: Path, max_bytes: int, within: Path | None = None) -> str:

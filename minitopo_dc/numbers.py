@@ -58,11 +58,17 @@ def significant(value: float, digits: int = 3) -> str:
     if math.isnan(value):
         return "-"
     if value == 0 or math.isinf(value):
-        return f"{value:g}"
+        return f"{value + 0.0:g}"  # never -0
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
     if not MIN_EXPONENT <= exponent <= MAX_EXPONENT:
         return f"{value:.{digits - 1}e}"
     return f"{round(value, digits - 1 - exponent):.{max(0, digits - 1 - exponent)}f}"
+
+
+def short(value: float) -> str:
+    """Return a number with two digits, or all before the point; beyond six decimals it is 0."""
+    value = round(value, 6) + 0.0  # never -0
+    return f"{value:.0f}" if abs(value) >= 10 else f"{value:.2g}"
 
 
 MIN_EXPONENT, MAX_EXPONENT = -5, 9

@@ -16,9 +16,11 @@ from minitopo_dc.link.queue.discipline import (
 )
 from minitopo_dc.media.abr import AbrAlgorithm, AbrChoice, AbrView, abr_algorithm
 from minitopo_dc.pdcp import LegView, SplitPolicy, split_policy
-from minitopo_dc.picoquic.scheduler import PathScheduler, PathView, path_scheduler
+from minitopo_dc.quic.scheduler import PathScheduler, PathView, path_scheduler
+from minitopo_dc.quic.stack import Stack, shared_object
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
 from minitopo_dc.runners.programs import Tool
+from minitopo_dc.runners.sans_io.runner import MultipathStackRunner, StackRunner
 from minitopo_dc.workloads import Column, Measure, Measurement, RowsFigure, Workload, workload
 from minitopo_dc.workloads.exchange import (
     Answers,
@@ -44,6 +46,7 @@ __all__ = [
     "LegView",
     "Measure",
     "Measurement",
+    "MultipathStackRunner",
     "Outcome",
     "PathScheduler",
     "PathView",
@@ -54,6 +57,8 @@ __all__ = [
     "Runner",
     "Server",
     "SplitPolicy",
+    "Stack",
+    "StackRunner",
     "Tool",
     "Transfer",
     "TransferFailed",
@@ -65,6 +70,7 @@ __all__ = [
     "path_scheduler",
     "queue_discipline",
     "runner",
+    "shared_object",
     "split_policy",
     "workload",
 ]

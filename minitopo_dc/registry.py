@@ -32,8 +32,6 @@ from minitopo_dc.errors import InputError, MinitopoDcError
 
 T = TypeVar("T")
 Added = TypeVar("Added")
-MIGRATION = 'if it was made for version 0.1, see "Plugins of version 0.1" in docs/plugins.md'
-"""The end of an error message for a plugin made for an earlier version."""
 
 
 class PluginError(InputError):
@@ -251,10 +249,7 @@ def _explaining(what: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        said = f"{what}: {failure_words(error)}"
-        if isinstance(error, ImportError) and f"{error.name}.".startswith(BUILT_IN):
-            said += f"; {MIGRATION}"  # a name that this package does not have
-        raise PluginError(said) from error
+        raise PluginError(f"{what}: {failure_words(error)}") from error
 
 
 def failure_words(error: Exception, limit: int | None = None) -> str:

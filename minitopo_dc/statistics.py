@@ -297,43 +297,72 @@ def mean_ratio(ratios: Sequence[float]) -> tuple[float, Interval]:
     return math.exp(float(np.mean(logarithms or math.nan))), Interval(*ends, interval.method)
 
 
-class PairedRatio(NamedTuple):
-    """A mean ratio over pairs of runs, and what became of all pairs that were asked for."""
+class Paired(NamedTuple):
+    """A mean over pairs of runs, and what became of all pairs that were asked for."""
 
     mean: float
+    """Of the differences, or of the ratios the geometric one; NaN without a pair."""
     interval: Interval
     pairs: int
     lost: Mapping[str, int]
     """The pairs that are not used, by what their run has in place of a number: `failed`,
     `disturbed`, `no number`, `missing`."""
     other: tuple[float, Interval]
-    """Mean and interval if each lost pair had the inverse of the mean."""
+    """Mean and interval if each lost pair had gone the other way, by as much as the mean."""
+
+
+def paired_difference(
+    runs: pd.DataFrame,
+    by: str,
+    first: Any,
+    second: Any,
+    *,
+    measure: str,
+    pairs: Sequence[str],
+    confidence: float = CONFIDENCE,
+) -> Paired:
+    """Return the mean difference of one way's measure from another's, its interval, and the pairs.
+
+    Runs of both that agree in the columns `pairs` are a pair: `["delay_ms", "seed"]`. The interval
+    is Student's over the pairs. A pair is lost if one of its runs is not there, is not ok, or has
+    no finite measure.
+    """
+    of_both = runs[runs[by].isin([first, second])]
+    good = ok(of_both) & np.isfinite(of_both[measure].astype(float))
+    wide = of_both[good].pivot_table(index=list(pairs), columns=by, values=measure, observed=True)
+    wide = wide.reindex(columns=[first, second]).dropna()
+    differences = (wide[first] - wide[second]).astype(float).tolist()
+    lost = lost_pairs(of_both, good, wide.index, pairs)
+    against = other_way(differences, sum(lost.values()))
+    (mean, interval), other = (
+        (float(np.mean(values or math.nan)), mean_interval(values, confidence=confidence))
+        for values in (differences, against)
+    )
+    return Paired(mean, interval, len(differences), lost, other)
 
 
 def paired_ratio(
     runs: pd.DataFrame, by: str, first: Any, second: Any, *, measure: str, pairs: Sequence[str]
-) -> PairedRatio:
+) -> Paired:
     """Return the mean ratio of one way's measure to another's, its interval, and the pairs.
 
-    Runs of both that agree in the columns `pairs` are a pair: `["delay_ms", "seed"]`. The mean is
-    the geometric one, and the interval Student's over the logarithms of the pairs' ratios. A pair
-    is lost if one of its runs is not there, is not ok, or has no measure above 0.
+    Arguments are those of `paired_difference`. The mean is the geometric one, and the interval
+    Student's over the logarithms of the pairs' ratios. A measure that is not above 0 is none.
     """
-    of_both = runs[runs[by].isin([first, second])]
-    good = ok(of_both) & (of_both[measure] > 0)
-    wide = of_both[good].pivot_table(index=list(pairs), columns=by, values=measure, observed=True)
-    wide = wide.reindex(columns=[first, second]).dropna()
-    logarithms = np.log((wide[first] / wide[second]).to_numpy(dtype=float)).tolist()
-    lost = lost_pairs(of_both, good, wide.index, pairs)
-    against = other_way(logarithms, sum(lost.values()))
-    made, other = (mean_ratio(list(map(math.exp, some))) for some in (logarithms, against))
-    return PairedRatio(*made, len(logarithms), lost, other)
+    values = runs[measure].astype(float)
+    scores = runs.assign(_score=np.log(values.where(values > 0)))
+    made = paired_difference(scores, by, first, second, measure="_score", pairs=pairs)
+    (mean, interval), other = (
+        (math.exp(mean), Interval(math.exp(ends.low), math.exp(ends.high), ends.method))
+        for mean, ends in ((made.mean, made.interval), made.other)
+    )
+    return made._replace(mean=mean, interval=interval, other=other)
 
 
 def lost_pairs(
     runs: pd.DataFrame, good: pd.Series[bool], used: pd.Index, pairs: Sequence[str]
 ) -> dict[str, int]:
-    """Return how many pairs were asked for and are not used, by the reason (`PairedRatio.lost`).
+    """Return how many pairs were asked for and are not used, by the reason (`Paired.lost`).
 
     Args:
         runs: of both ways.

@@ -14,8 +14,10 @@ import html
 import shutil
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from tempfile import mkdtemp
@@ -25,22 +27,22 @@ import pandas as pd
 
 from minitopo_dc import statistics
 from minitopo_dc.campaign.campaign import Campaign
+from minitopo_dc.campaign.executors import Workers
 from minitopo_dc.clocks import build_missing, run_scenario
+from minitopo_dc.comparison import LABEL
 from minitopo_dc.errors import InputError
 from minitopo_dc.numbers import significant, with_reach
 from minitopo_dc.results import client_rate, leg_series, path_rates, pdcp_series
 from minitopo_dc.results.files import read_numbers
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.congestion import congestion_series
-from minitopo_dc.results.measures.row_pairs import KINDS
-from minitopo_dc.results.measures.verdict import Ratio, difference_sentence
+from minitopo_dc.results.measures.expected_losses import few_losses
+from minitopo_dc.results.measures.row_pairs import BetterLegs, better_legs
+from minitopo_dc.results.measures.verdict import Finding, findings
 from minitopo_dc.results.run_result import NUMBERS, RunResult
-from minitopo_dc.results.tables.columns import (
-    is_better_low,
-    label_of,
-    main_measure,
-    name_and_unit,
-)
+from minitopo_dc.results.tables.columns import label_of, main_measure
+from minitopo_dc.results.tables.runs import with_results
+from minitopo_dc.runners.base import all_runners
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch_prefix
 
@@ -158,45 +160,49 @@ class Comparison:
     """Ways beside each other, over the same seeds."""
 
     runs: pd.DataFrame
-    """A row a run, with the label `way`."""
-    ways: Mapping[str, Scenario]
+    """A row a run, with the label `way` (`minitopo_dc.load`)."""
     directory: Path
+
+    @cached_property
+    def results(self) -> pd.DataFrame:
+        """Return the same runs with all that their results have (`results_table`)."""
+        return with_results(self.runs)
 
     @property
     def measure(self) -> str:
         """Return the name of the main measure: goodput, or that of the ways' workload."""
-        return main_measure(self.runs, ["way"])
+        return main_measure(self.runs, [LABEL])
 
     @property
     def table(self) -> pd.DataFrame:
         """Return the mean of the main measure, its 95 % interval and the runs, a row a way."""
-        table = statistics.means(self.runs, ["way"], self.measure).set_index("way")
-        table = table.reindex(list(self.ways)).rename(columns={"mean": self.measure})
-        runs = self.runs.groupby("way")["status"].size()
+        runs = self.runs.groupby(LABEL, sort=False)["status"].size()
+        table = statistics.means(self.runs, [LABEL], self.measure).set_index(LABEL)
+        table = table.reindex(runs.index).rename(columns={"mean": self.measure})
         good = table.pop("n").fillna(0).astype(int)
         return table.assign(runs=[f"{good[way]} of {runs[way]}" for way in table.index])
 
+    @cached_property
+    def better_legs(self) -> BetterLegs:
+        """Return the runs to be shown, without those over legs that another one alone beats."""
+        return better_legs(self.results)
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """Return which ways were compared, by how much one is better, and why."""
+        return findings(self.results, {runner.name: runner.stack for runner in all_runners()})
+
+    @property
+    def sentences(self) -> list[str]:
+        """Return what was found, first of DC and multipath, and what is to be known beside it."""
+        found = [finding.sentence for finding in self.findings]
+        return [*found, *self.better_legs.sentences, *few_losses(self.results)]
+
     @property
     def sentence(self) -> str:
-        """Return which of the best two ways is better, by how much, and how sure that is."""
-        best = self._best_two()
-        if len(best) < 2:
-            return "Fewer than two ways have a run that is ok: nothing to compare."
-        first, second = best
-        paired = statistics.paired_ratio(
-            self.runs, "way", first, second, measure=self.measure, pairs=["seed"]
-        )
-        name, unit = name_and_unit(self.measure)
-        is_goodput, is_low = self.measure == "goodput_mbps", is_better_low(self.measure)
-        what = difference_sentence(
-            (first, second),
-            (self._means()[first], self._means()[second]),
-            unit,
-            Ratio.of(paired),
-            "faster" if is_goodput else "lower" if is_low else "higher",
-            low_is_better=is_low,
-        )
-        return what if is_goodput else f"{name.capitalize()}: {what}"
+        """Return the first of the sentences: which way is better, and how sure that is."""
+        none = "Fewer than two ways have a run that is ok: nothing to compare."
+        return next(iter(self.sentences), none)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the means with their 95 % intervals; see `plots.comparison`."""
@@ -206,12 +212,14 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Return the table, the sentence and what failed, as a terminal shows them."""
-        return "\n".join([_shown(self.table).to_string(), self.sentence, *self._not_ok()])
+        lines = self.sentences or [self.sentence]
+        return "\n".join([_shown(self.table).to_string(), *lines, *self.not_ok()])
 
     def _repr_html_(self) -> str:
         from matplotlib import pyplot  # noqa: PLC0415 (it looks for a screen, which runs need not)
 
-        words = "".join(f"<p>{html.escape(text)}</p>" for text in (self.sentence, *self._not_ok()))
+        lines = [*(self.sentences or [self.sentence]), *self.not_ok()]
+        words = "".join(f"<p>{html.escape(text)}</p>" for text in lines)
         file, figure = BytesIO(), self.plot().get_figure(root=True)
         assert figure is not None
         figure.savefig(file, format="png", dpi=144)
@@ -220,22 +228,11 @@ class Comparison:
         picture = f'<img alt="means with 95 % intervals" src="data:image/png;base64,{data}">'
         return _shown(self.table).to_html(border=0) + words + picture
 
-    def _not_ok(self) -> Iterator[str]:
+    def not_ok(self) -> Iterator[str]:
+        """Yield the ways with runs that are not ok, how many and why."""
         bad = self.runs[self.runs["status"] != "ok"]
-        for (way, status, reason), runs in bad.groupby(["way", "status", "reason"], sort=False):
+        for (way, status, reason), runs in bad.groupby([LABEL, "status", "reason"], sort=False):
             yield f"{way}: {len(runs)} {status}: {reason}"
-
-    def _means(self) -> pd.Series[float]:
-        low = is_better_low(self.measure)
-        return self.table[self.measure].dropna().sort_values(ascending=low, kind="stable")
-
-    def _best_two(self) -> list[str]:
-        """Return the best way of DC and of multipath; without both kinds, the best two."""
-        ways = list(self._means().index)
-        best: dict[str, str] = {}
-        for way in ways:
-            best.setdefault(KINDS.get(self.ways[way].mode, ""), way)
-        return [best["DC"], best["multipath"]] if {"DC", "multipath"} <= set(best) else ways[:2]
 
 
 Kept = TypeVar("Kept", bound=Run | Comparison)
@@ -266,6 +263,8 @@ def compare(
     *,
     directory: str | Path | None = None,
     jobs: int | None = None,
+    executor: Executor | Workers | None = None,
+    progress: bool = True,
 ) -> Comparison:
     """Run each way with the same seeds; return the table, the sentence and the picture.
 
@@ -277,6 +276,8 @@ def compare(
         directory: keeps the runs, and is gone on with if it has some; None: they are kept as long
             as what is returned.
         jobs: runs at once; None: one a processor, on the real clock one.
+        executor: runs them instead, as for `Campaign.run`.
+        progress: whether a bar is shown.
 
     Raises:
         InputError: a scenario or a seed is wrong, or its clock cannot run here.
@@ -284,10 +285,11 @@ def compare(
     if len(ways) < 2:
         raise InputError(f"ways: {len(ways)}; allowed: two or more, by their names")
     numbers = range(1, seeds + 1) if isinstance(seeds, int) else seeds
-    cases = [(scenario, {"way": name}) for name, scenario in ways.items()]
+    cases = [(scenario, {LABEL: name}) for name, scenario in ways.items()]
     with _place(directory) as place:
-        runs = Campaign(place, cases, numbers, title="Comparison").run(jobs)
-        return _kept(Comparison(runs, dict(ways), place), named=directory is not None)
+        campaign = Campaign(place, cases, numbers, title="Comparison")
+        runs = campaign.run(jobs, executor=executor, progress=progress)
+        return _kept(Comparison(runs, place), named=directory is not None)
 
 
 @contextmanager

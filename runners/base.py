@@ -13,7 +13,7 @@ from typing import IO, Any, ClassVar, Literal, Protocol, TypeVar
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import PathPlan
-from minitopo_dc.registry import MIGRATION, Registry
+from minitopo_dc.registry import Registry
 from minitopo_dc.runners.addresses import is_bound
 from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.programs import Tool
@@ -381,8 +381,8 @@ STACKS = (
     "aioquic.runner",
     "ngtcp2",
     "mptcp.runner",
-    "tquic",
-    "picoquic.runner",
+    "sans_io.picoquic",
+    "sans_io.noq",
     "icmp",
     "command.runner",
 )
@@ -404,8 +404,9 @@ def runner(name: str) -> Callable[[AnyRunner], AnyRunner]:
 
     def register(kind: AnyRunner) -> AnyRunner:
         if not issubclass(kind.options_type, Options):
-            wanted = f"options_type must be a subclass of {Options.__name__}"
-            raise TypeError(f"runner {name}: {wanted}; {MIGRATION}")
+            raise TypeError(
+                f"runner {name}: options_type: allowed: subclasses of {Options.__name__}"
+            )
         _RUNNERS.add(name, kind)
         kind.name = name
         return kind

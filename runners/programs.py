@@ -13,7 +13,7 @@ from typing import NoReturn, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from minitopo_dc.installation import checkout, module_command
+from minitopo_dc.installation import module_command
 from minitopo_dc.registry import load_plugins
 
 
@@ -76,38 +76,15 @@ class Tool:
     """What makes it print its version; None: nothing does."""
     package: str | None = None
     """Debian's package that holds it; None: there is none."""
-    variable: str | None = None
-    """If this environment variable is set, the program is the one in the directory that it names,
-    and no other."""
-    built: str | None = None
-    """The folder of a checkout into which the set-up builds it; None: the set-up does not."""
 
     def find(self) -> str | None:
         """Return its path, None when it is nowhere."""
-        given = self._given()
-        if given:
-            return shutil.which(self.name, path=given)
         places = [os.environ.get("PATH", os.defpath), *SYSTEM_PLACES]
-        root = checkout()
-        if self.built is not None and root is not None:
-            places.append(str(root / self.built))
         return shutil.which(self.name, path=os.pathsep.join(places))
 
     def not_found(self) -> str:
         """Say where it has been looked for."""
-        given = self._given()
-        if given:
-            return f"{self.name} is not in ${self.variable} ({given})"
-        places = ["on PATH"]
-        if self.variable is not None:
-            places.append(f"in ${self.variable}")
-        if self.built is not None and checkout() is not None:
-            places.append(f"in the checkout's {self.built}")
-        *first, last = places
-        return f"{self.name} is not {', '.join(first)}{' or ' if first else ''}{last}"
-
-    def _given(self) -> str:
-        return os.environ.get(self.variable, "") if self.variable else ""
+        return f"{self.name} is not on PATH"
 
 
 def not_installed(tools: Iterable[Tool], system: str = "Debian and Ubuntu") -> str | None:

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
-from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed
-from minitopo_dc.runners.options import Options, Size, SocketBuffer
+from minitopo_dc.runners.options import ETHERNET_BYTES, Options, Size, SocketBuffer
 from minitopo_dc.runners.programs import ProgramSettings
 from minitopo_dc.workloads import Realtime, Workload, WorkloadField
 from minitopo_dc.workloads.content import write_content
@@ -40,6 +40,10 @@ class QuicOptions(Options):
     # ngtcp2's own way, path MTU discovery, would find 1,444 here and so have less overhead.
     max_datagram_bytes: Size = 1200
 
+    def packet_bytes(self, ip_version: IpVersion) -> int:
+        """Return the size in bytes of a full packet, with the headers of IP and UDP."""
+        return self.max_datagram_bytes + ETHERNET_BYTES - MAX_PAYLOAD[ip_version]
+
 
 AnyOptions = TypeVar("AnyOptions", bound=QuicOptions)
 
@@ -57,8 +61,8 @@ def server_options(options: AnyOptions, workload: Workload) -> AnyOptions:
 
 MIN_PAYLOAD = 1200
 """Bytes that every path must take in a datagram of QUIC (RFC 9000, section 14)."""
-MAX_PAYLOAD = {4: 1472, 6: 1452}
-"""Bytes: of 1,500 in an Ethernet frame, what the IP header (20, 40) and UDP's 8 leave."""
+MAX_PAYLOAD = {4: ETHERNET_BYTES - 28, 6: ETHERNET_BYTES - 48}
+"""Bytes that the headers of IP (20, 40) and UDP (8) leave of them."""
 
 
 ANY_DATAGRAM = 65_535

@@ -23,6 +23,7 @@ from scipy.special import stdtrit
 
 from minitopo_dc import claims
 from minitopo_dc.campaign.program import load_program
+from minitopo_dc.campaign.table import read_table
 from minitopo_dc.numbers import with_spread
 from minitopo_dc.results.tables.markdown import as_markdown
 from minitopo_dc.statistics import CONFIDENCE, agreement
@@ -59,7 +60,7 @@ class Study:
         self.folder = STUDIES / name
         self.words = tomllib.loads((self.folder / "findings.toml").read_text(encoding="utf-8"))
         self.campaigns = self.words.get("campaigns", ["campaign"])
-        self.runs = pd.read_parquet(self.folder / "reference" / "runs.parquet")
+        self.runs = read_table(self.folder / "reference" / "runs.parquet")
         fits = self.folder / "reference" / "fits.csv"
         self.fits = pd.read_csv(fits, dtype=str).fillna("")
 

@@ -37,7 +37,6 @@ from minitopo_dc import (
     Scenario,
     Video,
 )
-from minitopo_dc.data_model import RENAMED
 from minitopo_dc.link.any_leg import LegStatistics
 from minitopo_dc.link.cell.cell import CellStatistics
 from minitopo_dc.link.rlc.parameters import RlcStatistics
@@ -48,9 +47,7 @@ from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
 from minitopo_dc.minitopo.programs import Key
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics, WaitingTime
 from minitopo_dc.results.measures.recovery import COLUMNS as HANDOVERS
-from minitopo_dc.results.run_result import SETTINGS as RUN_SETTINGS
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.results.tables.runs import ID
 from minitopo_dc.router.drivers import DeliveryStatistics
 from minitopo_dc.runners.tcp.info import FIELDS as TCP_INFO
 from minitopo_dc.workloads import Both, UnderLoad, Upload
@@ -182,7 +179,7 @@ def counters(statistics: type[Any], beyond: type[Any] | None = None) -> Iterator
             for part in fields(WaitingTime):
                 yield f"waiting_{part.name}{'_N' if part.name == 'histogram' else ''}"
         else:
-            yield RENAMED.get(field.name, field.name + "_LEG" * (field.name in PER_LEG))
+            yield field.name + "_LEG" * (field.name in PER_LEG)
 
 
 def segments() -> Iterable[str]:
@@ -199,9 +196,8 @@ def echoes() -> Iterable[str]:
 
 
 def results() -> Iterable[str]:
-    """Return the columns of a table of runs."""
-    own = [field.name for field in fields(RunResult) if field.name != "settings"]
-    return (ID, *own, "leg_bytes_LEG", "trust", "repeats", *RUN_SETTINGS)
+    """Return the fields of a run's result."""
+    return [field.name for field in fields(RunResult)]
 
 
 def column_table(table: str, names: Iterable[str]) -> list[str]:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Make everything that `make compare` needs: Debian packages, .venv, picoquic. With --tests, also what
-# only `make test` needs: the tools of development, TQUIC's, and those with which tests look at
-# results, where the distribution has them.
+# Make everything that `make compare` needs: Debian packages, .venv, picoquic; noq where cargo is.
+# With --tests, also what only `make test` needs: the tools of development, and those with which
+# tests look at results, where the distribution has them.
 # Does nothing, in well under a second, when nothing has changed since the last time.
 # Writes to standard error only: standard output belongs to the command that is set up.
 set -euo pipefail
@@ -15,10 +15,10 @@ readonly DEVELOPMENT_STAMP=.cache/setup-tests.stamp
 readonly NO_GUEST=.cache/no-guest # could not be built the last time
 readonly PACKAGES=(
     python3-venv python3-dev          # the environment, and headers to build NetfilterQueue
-    build-essential cmake             # NetfilterQueue, TQUIC's BoringSSL, picoquic
+    build-essential                   # NetfilterQueue, picoquic
     libssl-dev                        # picoquic
     libnetfilter-queue-dev            # NetfilterQueue
-    ca-certificates                   # cargo fetches over TLS
+    ca-certificates                   # pip fetches over TLS
     mininet iproute2 ethtool procps   # hosts, links, routes, offloads, sysctl
     iptables                          # hands packets to the element
     iputils-ping                      # Mininet's own --test pingall
@@ -54,7 +54,7 @@ main() {
         # At once: one waits for the network while another compiles. Jobs of this shell would go on
         # after Ctrl-C, which ends those of xargs.
         export -f build say
-        printf '%s\n' native picoquic aioquic-2020 |
+        printf '%s\n' native picoquic noq aioquic-2020 |
             xargs --max-procs 3 --replace={} bash -c 'build {} || true'
         echo "$key" > "$STAMP"
         say "done; .venv/bin/minitopo-dc check tells what this machine can do"
@@ -72,9 +72,6 @@ set_up_tests() {
         echo "$1" > "$DEVELOPMENT_STAMP"
     fi
     # What could not be built is tried again after the next change of the environment only.
-    if [[ ! .cache/tquic/unavailable -nt $STAMP ]]; then
-        scripts/tquic.sh
-    fi
     if [[ ! $NO_GUEST -nt $STAMP ]]; then
         rm -f "$NO_GUEST"
         # For tcp and mptcp on the virtual clock: 5 minutes of a processor, once.
@@ -157,7 +154,7 @@ state() {
         "$SYSTEM_PYTHON" --version
         cat setup.py pyproject.toml constraints.txt scripts/*.sh
         cat minitopo_dc/extension/*.py
-        cat minitopo_dc/picoquic/library.py minitopo_dc/picoquic/*.[ch]
+        cat minitopo_dc/quic/*.h minitopo_dc/quic/*/library.py minitopo_dc/quic/picoquic/*.[ch] minitopo_dc/quic/noq/{Cargo.*,*.patch,src/*}
         cat studies/thesis/quic_of_2020/library.py
         cat minitopo_dc/native/library.py minitopo_dc/native/*.h minitopo_dc/native/*/*.[ch]
     } | sha256sum

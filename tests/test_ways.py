@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
 import pytest
 from matplotlib import pyplot
 
 import minitopo_dc as dc
+from minitopo_dc.campaign.table import make_table, row_of
 from minitopo_dc.ways import Comparison, Run
+from tests.results.synthetic_runs import no_result, result, save
 
 LEGS = [dc.Leg(rate_mbps=20, delay_ms=30), dc.Leg(rate_mbps=80, delay_ms=10)]
 BASE = dc.Scenario(
@@ -105,32 +106,36 @@ def test_a_comparison_has_a_row_a_way_with_its_interval(compared: Comparison) ->
     assert compared.table["goodput_mbps"].to_dict() == pytest.approx(means.to_dict())
 
 
-def test_a_comparison_shows_table_and_sentence(compared: Comparison) -> None:
-    assert repr(compared).endswith(compared.sentence)
+def test_a_comparison_shows_table_and_sentence(compared: Comparison, tmp_path: Path) -> None:
+    assert all(sentence in repr(compared) for sentence in compared.sentences)
     before, page = pyplot.get_fignums(), compared._repr_html_()
     assert "data:image/png;base64," in page
     assert compared.sentence in page
     assert pyplot.get_fignums() == before  # a notebook would show the figure again
-    assert "a: 1 failed: it broke" in repr(table_of(a=[10.0, None], b=[20.0, 21.0]))
+    shown = repr(comparison_of(tmp_path, {"a": [10.0, None], "b": [20.0, 21.0]}))
+    assert "a: 1 failed: it broke" in shown
     with pytest.raises(dc.InputError, match="ways: 1; allowed: two or more"):
         dc.compare({"DC": BASE})
 
 
-def table_of(**ways: list[float | None]) -> Comparison:
-    """Return a comparison with these goodputs by seed; None: the run failed."""
-    runs = pd.DataFrame(
-        {
-            "way": way,
-            "seed": seed,
-            "status": "failed" if value is None else "ok",
-            "reason": "it broke" if value is None else "",
-            "goodput_mbps": float("nan") if value is None else value,
-        }
-        for way, values in ways.items()
-        for seed, value in enumerate(values)
-    )
-    modes: dict[str, Any] = {"multi": WAYS["MP-QUIC"]}
-    return Comparison(runs, {way: modes.get(way, BASE) for way in ways}, Path())
+def comparison_of(
+    root: Path, ways: dict[str, list[float | None]], measure: str = "goodput_mbps"
+) -> Comparison:
+    """Return a comparison with these numbers by seed; None: the run failed."""
+    rows = []
+    for number, (way, values) in enumerate(ways.items()):
+        mode = "multipath" if way == "multi" else "dc"
+        for seed, value in enumerate(values):
+            run = no_result("quic", mode, "failed", "it broke", seed=seed)
+            if value is not None:
+                own = {} if measure == "goodput_mbps" else {"goodput_mbps": None}
+                run = result("quic", mode, seed=seed, **own | {"workload": "mine"})
+                known = {"goodput_mbps": value} if not own else {"details": {measure: value}}
+                run = replace(run, **known)
+            place = save(root / "runs" / str(number), run)
+            labels = {"way": way, "seed": seed, "run": str(place.relative_to(root))}
+            rows.append(row_of(run) | labels)
+    return Comparison(make_table(rows, ["way"], [], root), root)
 
 
 @pytest.mark.parametrize(
@@ -138,27 +143,26 @@ def table_of(**ways: list[float | None]) -> Comparison:
     [
         (
             {"DC": [10.0, 11.0, 12.0], "slow": [9.0, 9.0, 9.0], "multi": [20.0, 22.0, 24.0]},
-            r"DC 11.0, multi 22.0 Mbit/s: multi is 100 % faster \(the same with 3 seeds\)\.",
+            r"DC 11.0, multi 22.0 Mbit/s: multi is 2 times as fast \(the same with 3 seeds\)\.",
         ),
         (
-            {"DC": [10.0, 20.0], "multi": [20.0, 10.0]},
-            r".*: no clear difference \(-\d+ to \d+ %, 2 seeds\)\.",
+            {"DC": [10.0, 12.0] * 2, "multi": [12.0, 10.0] * 2},
+            r".*: no clear difference \(-\d+ to \d+ %, 4 seeds\)\.",
         ),
         (
             {"a": [10.0], "b": [20.0]},
-            r"b 20.0, a 10.0 Mbit/s: b is 100 % faster \(1 seed, so no interval\)\.",
+            r"b 20.0, a 10.0 Mbit/s: b is 2 times as fast \(1 seed, more .* interval\)\.",
         ),
         ({"a": [None], "b": [20.0]}, "Fewer than two ways have a run that is ok.*"),
     ],
 )
 def test_the_sentence_says_which_of_the_best_is_better(
-    ways: dict[str, list[float | None]], sentence: str
+    ways: dict[str, list[float | None]], sentence: str, tmp_path: Path
 ) -> None:
-    assert re.fullmatch(sentence, table_of(**ways).sentence)
+    assert re.fullmatch(sentence, comparison_of(tmp_path, ways).sentence)
 
 
-def test_the_sentence_of_a_delay_prefers_the_lower_one() -> None:
-    compared = table_of(a=[10.0, 11.0, 12.0], b=[20.0, 22.0, 24.0])
-    runs = compared.runs.rename(columns={"goodput_mbps": "delay_p95_ms"})
-    sentence = Comparison(runs, compared.ways, Path()).sentence
-    assert re.fullmatch(r"Delay.*: a is 50 % lower \(the same with 3 seeds\)\.", sentence)
+def test_the_sentence_of_a_delay_prefers_the_lower_one(tmp_path: Path) -> None:
+    values: dict[str, list[float | None]] = {"a": [10.0, 11.0, 12.0], "b": [20.0, 22.0, 24.0]}
+    sentence = comparison_of(tmp_path, values, "page_ms").sentence
+    assert sentence == "Page: a 11.0, b 22.0 ms: a is 50 % lower (the same with 3 seeds)."

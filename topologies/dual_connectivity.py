@@ -30,10 +30,19 @@ if not __package__:  # mn runs this file outside its package, and compiles it by
     sys.path.append(str(Path(sys._getframe().f_code.co_filename).resolve().parents[1]))
     __package__ = "topologies"
 
-from .bearer_end import LEG_MTU, MAX_LEGS, BearerEnd, Bearers, Leg, addresses, neighbours, segment
+from .bearer_end import (
+    LEG_MTU,
+    MAX_LEGS,
+    BearerEnd,
+    Bearers,
+    LegInterfaces,
+    addresses,
+    neighbours,
+    segment,
+)
 from .element_process import (
-    ElementProcess,
     ElementProcessError,
+    NodeElement,
     Registered,
 )
 from .host import TestbedHost, run, words
@@ -81,7 +90,7 @@ class DualConnectivity:
     ) -> None:
         """Set both hosts up and start their elements; see `addDualConnectivity`."""
         self.gnb, self.ue = gnb, ue
-        self._elements: list[ElementProcess] = []
+        self._elements: list[NodeElement] = []
         self._run: Registered | None = None
         for node in (gnb, ue):
             if not node.inNamespace:
@@ -168,7 +177,7 @@ class DualConnectivity:
         try:
             for end in ends:
                 settings = end.settings(place, bearers)
-                self._elements.append(ElementProcess(end.node, settings, self._run.name))
+                self._elements.append(NodeElement(end.node, settings, self._run.name))
             for element in self._elements:
                 element.wait_ready()
             self.restart()
@@ -281,7 +290,7 @@ def find_legs(gnb: Node, ue: Node) -> list[tuple[Intf, Intf]]:
 
 def make_legs(
     pairs: Sequence[tuple[Intf, Intf]], given: Sequence[Parameters | None] | None
-) -> list[Leg]:
+) -> list[LegInterfaces]:
     """Return the legs between these interfaces, with their parameters.
 
     Raises:
@@ -300,7 +309,9 @@ def make_legs(
             f"link, up to {MAX_LEGS}"
         )
     return [
-        Leg(number, *pair, _direction(number, leg, "downlink"), _direction(number, leg, "uplink"))
+        LegInterfaces(
+            number, *pair, _direction(number, leg, "downlink"), _direction(number, leg, "uplink")
+        )
         for number, (pair, leg) in enumerate(zip(pairs, legs), start=1)  # noqa: B905
     ]
 

@@ -110,7 +110,7 @@ class Registered:
         self._entry.unlink(missing_ok=True)
 
 
-class ElementProcess(HostProcess):
+class NodeElement(HostProcess):
     """An element on `node`; `host` is its name in its files."""
 
     def __init__(self, node: Node, settings: Mapping[str, Any], run: str) -> None:

@@ -22,7 +22,7 @@ if not __package__:  # mn runs this file outside its package, and compiles it by
 
 from .host import Command, words
 from .parameter_values import whole
-from .two_path import End, TwoPath, table_of_leg
+from .two_path import LinkEnd, TwoPath, table_of_leg
 
 
 class ManyClients(TwoPath):
@@ -61,8 +61,8 @@ class ManyClients(TwoPath):
             by_leg = words(f"rule add from {lan}.0/24 table {table_of_leg(leg)} priority 200")
             self.nodeInfo("gnb")["commands"].append(to_client)
             self.nodeInfo("ue")["commands"].append(by_leg)
-            router = End("ue", f"c{client}lan{leg}", f"{lan}.1")
-            self._link(router, End(name, f"lan{leg}", f"{lan}.2"))
+            router = LinkEnd("ue", f"c{client}lan{leg}", f"{lan}.1")
+            self._link(router, LinkEnd(name, f"lan{leg}", f"{lan}.2"))
 
 
 def _local_rule(network: str) -> Command:

@@ -51,7 +51,7 @@ LEG_PARAMETERS = ("bw", "delay", "jitter", "loss", "max_queue_size", "jitter_mod
 """What `mn` may say of the legs, one value for all or `A:B` for each."""
 
 
-class End(NamedTuple):
+class LinkEnd(NamedTuple):
     """One end of a link, whose interface is called after the host and the network."""
 
     host: str
@@ -102,13 +102,17 @@ class TwoPath(Topo):  # type: ignore[misc]
             self._add_backhaul(range(1, backhaul + 1))
         else:
             self._host("server", False, [_default("10.0.0.1")])
-            self._link(End("server", "core", server_address()), End("gnb", "core", "10.0.0.1"))
+            self._link(
+                LinkEnd("server", "core", server_address()), LinkEnd("gnb", "core", "10.0.0.1")
+            )
         for leg in numbers:
             name = f"leg{leg}"
-            self._link(End("gnb", name, f"10.1.{leg}.1"), End("ue", name, f"10.1.{leg}.2"))
+            self._link(LinkEnd("gnb", name, f"10.1.{leg}.1"), LinkEnd("ue", name, f"10.1.{leg}.2"))
         for leg in numbers:
             name = f"lan{leg}"
-            self._link(End("ue", name, f"10.2.{leg}.1"), End("client", name, client_address(leg)))
+            self._link(
+                LinkEnd("ue", name, f"10.2.{leg}.1"), LinkEnd("client", name, client_address(leg))
+            )
 
     def _add_hosts(self, legs: range, backhaul: bool) -> None:
         gnb = [command for leg in legs for command in _gnb_routes(leg)]
@@ -131,11 +135,13 @@ class TwoPath(Topo):  # type: ignore[misc]
         self._host("agg", True, [*agg, _default("10.4.0.2")])
         for link in links:
             name = f"srv{link}"
-            left = End("server", name, server_address(link))
-            self._link(left, End("edge", name, f"10.0.{link - 1}.1"))
+            left = LinkEnd("server", name, server_address(link))
+            self._link(left, LinkEnd("edge", name, f"10.0.{link - 1}.1"))
             name = f"bh{link}"
-            self._link(End("edge", name, f"10.3.{link}.1"), End("agg", name, f"10.3.{link}.2"))
-        self._link(End("agg", "core", "10.4.0.1"), End("gnb", "core", "10.4.0.2"))
+            self._link(
+                LinkEnd("edge", name, f"10.3.{link}.1"), LinkEnd("agg", name, f"10.3.{link}.2")
+            )
+        self._link(LinkEnd("agg", "core", "10.4.0.1"), LinkEnd("gnb", "core", "10.4.0.2"))
 
     def _host(
         self,
@@ -159,7 +165,7 @@ class TwoPath(Topo):  # type: ignore[misc]
             commands=commands,
         )
 
-    def _link(self, left: End, right: End) -> None:
+    def _link(self, left: LinkEnd, right: LinkEnd) -> None:
         self.addLink(
             left.host,
             right.host,

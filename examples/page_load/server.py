@@ -27,7 +27,7 @@ from examples.page_load.site import OBJECTS, Site
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.aioquic.connection import OrderedConnection, transmit
-from minitopo_dc.runners.aioquic.server import Session, initial_destination
+from minitopo_dc.runners.aioquic.server import Http3Session, initial_destination
 from minitopo_dc.runners.certificate import Certificate, make_certificate
 from minitopo_dc.runners.processes.udp_socket import (
     Address,
@@ -37,7 +37,7 @@ from minitopo_dc.runners.processes.udp_socket import (
 )
 from minitopo_dc.runners.tcp.application import Application
 from minitopo_dc.runners.tcp.server import listen, serve_requests
-from minitopo_dc.runners.tcp.watch import Watch
+from minitopo_dc.runners.tcp.watch import TcpWatch
 from minitopo_dc.workloads.exchange import ContentServer, Find
 
 DATAGRAM_BYTES = 1200
@@ -55,7 +55,7 @@ class Http3Site:
         self._udp = udp
         self._configuration = configuration
         self._find = find
-        self._sessions: dict[Address, Session] = {}
+        self._sessions: dict[Address, Http3Session] = {}
 
     def run(self, stop: StopSignal) -> None:
         """Serve until the signal; then have connections closed, and end."""
@@ -87,7 +87,7 @@ class Http3Site:
                 configuration=self._configuration, original_destination_connection_id=destination
             )
             server = partial(ContentServer, find=self._find)
-            self._sessions[address] = Session(connection, make_server=server)
+            self._sessions[address] = Http3Session(connection, make_server=server)
 
 
 PORT = 4433
@@ -113,7 +113,7 @@ def serve_http2(options: argparse.Namespace, find: Find, certificate: Certificat
     """Serve a site over HTTP/2."""
     where, algorithm = (options.address, options.port), options.congestion_control
     listener = listen(*where, "mptcp" if options.mptcp else "tcp", algorithm)
-    application = Application(partial(ContentServer, find=find), Watch)
+    application = Application(partial(ContentServer, find=find), TcpWatch)
     serve_requests(listener, application, certificate.certificate, certificate.key)
 
 

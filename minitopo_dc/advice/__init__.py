@@ -14,12 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.advice.candidates import QUIC, candidates_of, criterion
+from minitopo_dc.advice.candidates import QUIC, candidates_of, judged_of
 from minitopo_dc.advice.neighbours import neighbours_of
 from minitopo_dc.advice.sequence import Advice, Progress, Runs, decide
 from minitopo_dc.campaign.executors import local
 from minitopo_dc.clocks import build_missing, chosen_jobs
-from minitopo_dc.comparison import RowCampaign
+from minitopo_dc.comparison import check_resumed
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
 from minitopo_dc.scenario import Scenario
@@ -53,7 +53,7 @@ def advise(
         progress: hears what is under way.
         transports: one with Dual Connectivity and one with multipath, of one stack.
         seconds: for the verdict, at most.
-        margin_percent: within which both are a tie; None: the workload's (`CRITERIA`).
+        margin_percent: within which both are a tie; None: the workload's (`MARGINS`).
         xn_ms: the delay of Xn one way, of the Dual Connectivity that is judged.
         jobs: runs at once, in processes; None: one per processor.
         fields: any other field of a scenario: `workload`, `congestion_control`, `seed`, ...
@@ -62,24 +62,23 @@ def advise(
         SettingsError, TraceError: something is wrong, or cannot run here; nothing has been run.
     """
     base = base_of(legs, **fields)
-    judged = criterion(base.workload, margin_percent)
+    judged = judged_of(base.workload, margin_percent)
     build_missing(base.model_copy(update={"transport": name}) for name in transports)
     stack = candidates_of(base, transports, xn_ms)
     if not MIN_S <= seconds <= MAX_S:
         raise SettingsError(f"--time: {seconds:g}; allowed: {MIN_S:g} to {MAX_S:g} s")
     jobs = chosen_jobs(jobs, "virtual")
     with nullcontext(output) if output is not None else scratch() as place:
-        scenarios, variants = zip(*((row.scenario, row.variant) for row in stack.rows), strict=True)
-        comparison = RowCampaign(place, scenarios, variants=variants)
+        check_resumed(place, stack.ways)
         until = time.monotonic() + max(seconds - OVERHEAD_S, seconds / 2)
-        with comparison.held(), local(jobs, until) as workers:
-            runs = Runs(comparison, stack.rows, judged, workers, until, progress)
-            advice = decide(stack, runs)
-    return replace(advice, neighbours=neighbours_of(base, stack.name, judged.margin))
+        with local(jobs, until) as workers:
+            advice = decide(stack, Runs(place, stack.ways, judged, workers, until, progress))
+    return replace(advice, neighbours=neighbours_of(base, stack.stack, judged.margin))
 
 
 def base_of(legs: Sequence[Mapping[str, Any]], **fields: Any) -> Scenario:
     """Return what all runs have in common; SettingsError if a field of a scenario is wrong."""
     options = {"receive_buffer_bytes": RECEIVE_BUFFER_BYTES, **fields.pop("options", {})}
     own = {"transport": QUIC[0], "mode": "sc", "clock": "virtual", "options": options}
+    own["primary_leg"] = "nearest"
     return Scenario.check({**fields, **own, "legs": list(legs)}, "advise")

@@ -8,26 +8,28 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import pandas as pd
 
-from minitopo_dc.advice.candidates import Candidates, Criterion, Row
-from minitopo_dc.campaign.executors import Workers
-from minitopo_dc.comparison import RowCampaign
+from minitopo_dc.advice.candidates import Candidates, Judged
+from minitopo_dc.campaign.campaign import Campaign
+from minitopo_dc.campaign.executors import Results, Scenarios, Workers
+from minitopo_dc.campaign.plan import Case
+from minitopo_dc.comparison import LABEL
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.results.measures.limiting_factors import reason
-from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.measures.verdict import FEWEST, Difference, difference
 from minitopo_dc.runs.perform import Retries
+from minitopo_dc.runs.plan import primary_leg
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import (
     Interval,
     Outcome,
     look_confidence,
-    mean_interval,
-    other_way,
     outcome,
 )
 
@@ -49,39 +51,37 @@ OUTCOMES: Final[dict[Outcome, tuple[str, str, str]]] = {
 """Of Dual Connectivity: for programs, in the sentence, and where the interval is to the margin."""
 
 
-@dataclass(frozen=True)
-class Difference:
-    """By how much one row is better than another, over the seeds of which both have a run."""
+class Look(NamedTuple):
+    """What the seeds up to now show (`sequence`)."""
 
-    first: float
-    second: float
-    """Their mean scores (`Criterion.score`)."""
-    interval: Interval
-    """Of the difference of the scores."""
+    difference: Difference
     confidence: float
-    """Its level, which is higher the more often seeds were added (`sequence`)."""
-    pairs: int
+    """The level of its interval, which is higher the more often seeds were added."""
     outcome: Outcome
-    """Of the first."""
-    lost: int
-    """Seeds that have a run of both, of which one failed."""
-    other: Interval
-    """Of the difference if each lost seed had gone the other way (`other_way`)."""
+    """Of Dual Connectivity."""
+
+    @property
+    def lost(self) -> int:
+        """Return the seeds that have a run of both, of which one failed."""
+        return sum(self.difference.paired.lost.values())
 
     def of_the_better(self, interval: Interval) -> tuple[float, float]:
-        """Return the ends of `interval` or `other`, as seen from the better one."""
+        """Return the ends of an interval, as seen from the better one."""
+        first, second = self.difference.scores
         low, high = interval.low, interval.high
-        return (low, high) if self.first >= self.second else (-high, -low)
+        return (low, high) if first >= second else (-high, -low)
 
-    def to_json(self, judged: Criterion) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return it for programs; above 0 the first one is better, whatever is judged."""
-        scores = {"difference": self.first - self.second}
-        for kind, interval in (("", self.interval), ("other_", self.other)):
+        judged, paired = self.difference.criterion, self.difference.paired
+        first, second = self.difference.scores
+        scores = {"difference": first - second}
+        for kind, interval in (("", paired.interval), ("other_", paired.other[1])):
             scores |= {f"{kind}low": interval.low, f"{kind}high": interval.high}
         return {
-            "first": judged.value(self.first),
-            "second": judged.value(self.second),
-            **{key: getattr(self, key) for key in ("pairs", "lost", "confidence", "outcome")},
+            **{"first": judged.value(first), "second": judged.value(second)},
+            **{"pairs": paired.pairs, "lost": self.lost},
+            **{"confidence": self.confidence, "outcome": self.outcome},
             **for_json({key: judged.in_unit(score) for key, score in scores.items()}),
         }
 
@@ -91,13 +91,13 @@ class Advice:
     """Dual Connectivity against multipath, with the transports of one stack."""
 
     stack: str
-    criterion: Criterion
-    dual: Row | None
-    """The row that can be deployed; None: none of its runs was ok."""
-    multipath: Row | None
+    judged: Judged
+    dual: str | None
+    """The way that can be deployed; None: none of its runs was ok."""
+    multipath: str | None
     stopped: Stopped
-    difference: Difference | None = None
-    """Of these two; None: no seed has both."""
+    look: Look | None = None
+    """The last one at these two; None: no seed has both."""
     why: str = ""
     """What held the worse one back, in a sentence; empty: a tie, or no counter tells."""
     beside: tuple[str, ...] = ()
@@ -110,8 +110,8 @@ class Advice:
     @property
     def outcome(self) -> Outcome:
         """Return what it comes to, of Dual Connectivity."""
-        if self.difference is not None:
-            return self.difference.outcome
+        if self.look is not None:
+            return self.look.outcome
         if self.stopped == "time" or (self.dual is None) == (self.multipath is None):
             return "open"
         return "worse" if self.dual is None else "better"
@@ -120,68 +120,63 @@ class Advice:
     def sentence(self) -> str:
         """Return which side is better, in one sentence."""
         stack = "" if self.stack == "picoquic" else f"{self.stack}: "
-        return f"{stack}{self._what(self.difference)}."
+        return f"{stack}{self._what(self.look)}."
 
     def sentences(self) -> Iterator[str]:
         """Yield what is better, how sure that is, why, and what is to be known beside it."""
         yield self.sentence
-        if self.difference is not None:
-            margin = f"{OUTCOMES[self.outcome][2]} the margin of {self.criterion.margin_shown}"
+        if self.look is not None:
+            margin = f"{OUTCOMES[self.outcome][2]} the margin of {self.judged.margin_shown}"
             advice = ADVICE.get(self.stopped, "") if self.outcome == "open" else ""
-            yield f"{self._how_sure(self.difference)}, {margin}{advice}."
+            yield f"{self._how_sure(self.look)}, {margin}{advice}."
         yield from filter(None, (self.why, *self.beside, *self.failed))
         if self.neighbours is not None:
             yield str(self.neighbours["sentence"])
 
-    def _what(self, difference: Difference | None) -> str:
-        if self.dual is None or self.multipath is None or difference is None:
+    def _what(self, look: Look | None) -> str:
+        if self.dual is None or self.multipath is None or look is None:
             if self.outcome == "open":
                 why = "the time was up" if self.stopped == "time" else "no seed has a run of both"
                 return f"Not enough evidence, as {why}"
             good, bad = ("DC", "multipath") if self.outcome == "better" else ("Multipath", "DC")
             return f"{good} is better, as runs of {bad} failed"
-        judged = self.criterion
-        scores = {self.dual.name: difference.first, self.multipath.name: difference.second}
+        judged, (first, second) = self.judged.criterion, look.difference.scores
+        scores = {self.dual: first, self.multipath: second}
         shown = [f"{name} {significant(judged.value(score))}" for name, score in scores.items()]
         better = max(scores, key=scores.__getitem__)
-        by = judged.shown(abs(difference.first - difference.second))
-        word = "faster" if judged.is_ratio else "better"
-        outcome = f"{OUTCOMES[difference.outcome][1]}{better} is {by} {word}"
-        return f"{', '.join(shown)} {judged.unit}{judged.words}: {outcome}"
+        outcome = f"{OUTCOMES[look.outcome][1]}{better} is {judged.by(abs(first - second))}"
+        return f"{', '.join(shown)} {judged.unit_words}: {outcome}"
 
-    def _how_sure(self, difference: Difference) -> str:
-        ends = difference.of_the_better(difference.interval)
-        seeds, behind = f"{difference.pairs} seeds", ""
-        if difference.lost:
-            seeds = f"{difference.pairs} of {difference.pairs + difference.lost} seeds"
-            turned = self.criterion.shown(*difference.of_the_better(difference.other))
+    def _how_sure(self, look: Look) -> str:
+        paired, judged = look.difference.paired, self.judged.criterion
+        ends = look.of_the_better(paired.interval)
+        seeds, behind = f"{paired.pairs} seeds", ""
+        if look.lost:
+            seeds = f"{paired.pairs} of {paired.pairs + look.lost} seeds"
+            turned = judged.shown(*look.of_the_better(paired.other[1]))
             behind = f"; {turned} if the lost ones went the other way"
-        if difference.pairs == 1:
-            return f"One seed gives no confidence interval{behind}"
+        if paired.pairs < FEWEST:
+            return f"{seeds} are too few for a confidence interval{behind}"
         if math.isclose(*ends, abs_tol=1e-12):
-            return f"Seeds change nothing: all {difference.pairs} give this difference{behind}"
-        return f"The 95 % confidence interval is {self.criterion.shown(*ends)} ({seeds}{behind})"
+            return f"Seeds change nothing: all {paired.pairs} give this difference{behind}"
+        return f"The 95 % confidence interval is {judged.shown(*ends)} ({seeds}{behind})"
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for what there is not."""
-        judged = self.criterion
-        own = ("stack", "sentence", "stopped", "why", "failed", "neighbours")
-        of_criterion = ("measure", "unit", "difference_unit", "margin")
+        judged = self.judged.criterion
+        own = ("stack", "sentence", "dual", "multipath", "stopped", "why", "failed", "neighbours")
         return {
             "outcome": OUTCOMES[self.outcome][0],
             "sentences": list(self.sentences()),
-            "dual": self.dual and self.dual.name,
-            "multipath": self.multipath and self.multipath.name,
             **{name: getattr(self, name) for name in own},
-            **{name: getattr(judged, name) for name in of_criterion},
-            "found": self.difference and self.difference.to_json(judged),
+            **{name: getattr(judged, name) for name in ("measure", "unit", "difference_unit")},
+            "margin": self.judged.margin,
+            "found": self.look and self.look.to_json(),
         }
 
 
 SHOWN = 2
 """Seeds of the rows that are not judged: they show how far off these are."""
-FEWEST = 4
-"""Seeds of the first analysis: of fewer the interval is so wide that it decides nothing."""
 GROWTH = 1.5
 """Of the seeds from one analysis to the next."""
 MAX_SEEDS = 200
@@ -194,84 +189,90 @@ Progress = Callable[[str], object]
 
 @dataclass
 class Runs:
-    """Runs of the rows of a comparison, and their scores.
+    """A comparison to which seeds are added, and the scores of its runs."""
 
-    A repetition (1, 2, ...) has the base's seed plus the repetition - 1.
-    """
-
-    comparison: RowCampaign
-    rows: Sequence[Row]
-    """In the order of the comparison."""
-    criterion: Criterion
+    directory: Path
+    ways: Mapping[str, Scenario]
+    judged: Judged
     workers: Workers
     until: float = math.inf
     """By `time.monotonic`, in s: when the workers give up."""
     progress: Progress = str
-    results: dict[tuple[str, int], RunResult] = field(default_factory=dict, init=False)
-    """By the name of the row and the repetition."""
-    scores: pd.DataFrame = field(default_factory=pd.DataFrame, init=False)
-    """A column a row, a line a repetition; NaN of a run that failed, or was not made."""
+    cases: dict[tuple[int, str], Case] = field(default_factory=dict, init=False)
+    """Those that were asked for, by their seed and way."""
+    table: pd.DataFrame = field(default_factory=pd.DataFrame, init=False)
+    """Their runs that are done, each with its `directory` and its score."""
 
     @property
     def is_late(self) -> bool:
         """Return whether the time is up."""
         return time.monotonic() >= self.until
 
-    def make(self, rows: Sequence[Row], repetitions: range) -> None:
-        """Make the runs that are not there, a seed after the other; one that fails stops none."""
-        new = [
-            (self.comparison.run_of(self.rows.index(row), repetition), row)
-            for repetition, row in itertools.product(repetitions, rows)
-            if (row.name, repetition) not in self.results
-        ]
-        named = {run.name: (run, row) for run, row in new}
-        done = self.comparison.finished((run for run, _ in new), Retries())
-        missing = [run for run, _ in new if run.name not in done]
-        made = self.comparison.run(missing, self.workers, Retries())
-        for name, result in itertools.chain(done.items(), made):
-            run, row = named[name]
-            self.results[row.name, run.repetition] = result
-            self.scores.loc[run.repetition, row.name] = self.criterion.score(result)
-            if name not in done:
-                self.progress(f"seed {run.repetition}: {row.name} ({result.status})")
+    def make(self, ways: Iterable[str], number: int) -> None:
+        """Make the runs of so many seeds that are not there; one that fails stops none."""
+        for place, way in itertools.product(range(number), ways):
+            scenario = self.ways[way]
+            seeded = scenario.model_copy(update={"seed": scenario.seed + place})
+            self.cases.setdefault((place, way), (seeded, {LABEL: way}))
+        campaign = Campaign(self.directory, self.cases.values(), title="Advice")
+        names = campaign.names
 
-    def pairs(self, rows: Sequence[Row]) -> pd.DataFrame:
-        """Return the scores of rows, over the seeds of which all have one."""
-        return self.scores.reindex(columns=[row.name for row in rows]).sort_index().dropna()
+        def told(scenarios: Scenarios, retries: Retries, working: Path) -> Results:
+            for identity, result in self.workers(scenarios, retries, working):
+                yield identity, result
+                self.progress(f"seed {result.seed}: {names[identity]} ({result.status})")
 
-    def means(self, rows: Sequence[Row]) -> dict[str, float]:
-        """Return the mean scores over the first seeds by row, of those that have all runs."""
-        first = self.scores.reindex(range(1, SHOWN + 1), columns=[row.name for row in rows])
-        return {str(name): mean for name, mean in first.mean(skipna=False).dropna().items()}
+        table = campaign.run(executor=told, progress=False)
+        table = table[table["status"] != "missing"]
+        table = table.assign(directory=[self.directory / run for run in table["run"]])
+        self.table = self.judged.criterion.scored(table)
 
-    def failures(self, rows: Sequence[Row]) -> tuple[str, ...]:
-        """Say of each row how many of its runs failed, and the first reason."""
+    @property
+    def scores(self) -> pd.DataFrame:
+        """Return a column a way, a line a seed; NaN of a run that failed, or was not made."""
+        return self.table.pivot(index="seed", columns=LABEL, values="score").sort_index()
+
+    def pairs(self, ways: Sequence[str]) -> pd.DataFrame:
+        """Return the scores of ways, over the seeds of which all have one."""
+        return self.scores.reindex(columns=list(ways)).dropna()
+
+    def means(self, ways: Sequence[str]) -> dict[str, float]:
+        """Return the mean scores over the first seeds by way, of those that have all runs."""
+        first = {scenario.seed for scenario in self.ways.values()}
+        seeds = range(min(first), min(first) + SHOWN)
+        shown = self.scores.reindex(seeds, columns=list(ways))
+        return {str(name): mean for name, mean in shown.mean(skipna=False).dropna().items()}
+
+    def failures(self, ways: Sequence[str]) -> tuple[str, ...]:
+        """Say of each way how many of its runs failed, and the first reason."""
         sentences = []
-        for row in rows:
-            own = [run for (name, _), run in self.results.items() if name == row.name]
-            if failed := [run for run in own if math.isnan(self.criterion.score(run))]:
-                why = failed[0].reason or "a request had no answer"
+        for way in ways:
+            own = self.table[self.table[LABEL] == way]
+            failed = own[own["score"].isna()]
+            if len(failed):
+                why = failed["reason"].iloc[0] or "a request had no answer"
                 many = f"{len(failed)} of {len(own)} runs failed and are left out"
-                sentences.append(f"{row.name}: {many}: {' '.join(why.split())}")
+                sentences.append(f"{way}: {many}: {' '.join(why.split())}")
         return tuple(sentences)
 
-    def difference(self, rows: Sequence[Row], confidence: float) -> Difference | None:
-        """Return by how much the first row is better; None: no seed has both.
+    def look(self, ways: Sequence[str], confidence: float) -> Look | None:
+        """Return by how much the first way is better; None: no seed has both.
 
         Less than `FEWEST` seeds, as the time was up, are not enough evidence.
         """
-        pairs = self.pairs(rows)
-        if pairs.empty:
+        of_both = self.table[self.table[LABEL].isin(ways)]
+        made = of_both[of_both.groupby("seed")[LABEL].transform("size") == len(ways)]
+        found = difference(made, ways, self.judged.criterion, confidence)
+        if not found.paired.pairs:
             return None
-        first, second = (pairs[row.name] for row in rows)
-        differences = (first - second).tolist()
-        interval = mean_interval(differences, confidence=confidence)
-        judged = outcome(interval, self.criterion.limit) if len(pairs) >= FEWEST else "open"
-        made = (all((row.name, seed) in self.results for row in rows) for seed in self.scores.index)
-        lost = sum(made) - len(pairs)
-        other = mean_interval(other_way(differences, lost), confidence=confidence)
-        means = float(first.mean()), float(second.mean())
-        return Difference(*means, interval, confidence, len(pairs), judged, lost, other)
+        enough = found.paired.pairs >= FEWEST
+        reached = outcome(found.paired.interval, self.judged.limit) if enough else "open"
+        return Look(found, confidence, reached)
+
+    def directory_of(self, way: str, seed: int) -> Path:
+        """Return where a run is."""
+        own = self.table[(self.table[LABEL] == way) & (self.table["seed"] == seed)]
+        return Path(own["directory"].iloc[0])
 
 
 def decide(stack: Candidates, runs: Runs) -> Advice:
@@ -281,13 +282,12 @@ def decide(stack: Candidates, runs: Runs) -> Advice:
         ResultError: a file of a run is broken.
     """
     judged = (stack.dual, stack.multipath)
-    runs.make(stack.rows, range(1, SHOWN + 1))
-    dual, multipath = (row if runs.pairs([row]).size else None for row in judged)
-    advice = Advice(stack.name, runs.criterion, dual, multipath, "time")
+    runs.make(stack.ways, SHOWN)
+    dual, multipath = (way if runs.pairs([way]).size else None for way in judged)
+    advice = Advice(stack.stack, runs.judged, dual, multipath, "time")
     if dual is not None and multipath is not None:
-        difference, stopped = _sampled(runs, judged)
-        why = _why(runs, judged, difference)
-        advice = replace(advice, stopped=stopped, difference=difference, why=why)
+        look, stopped = _sampled(runs, judged)
+        advice = replace(advice, stopped=stopped, look=look, why=_why(runs, judged, look))
     elif runs.is_late:
         return advice
     else:
@@ -296,52 +296,53 @@ def decide(stack: Candidates, runs: Runs) -> Advice:
     return replace(advice, beside=beside, failed=runs.failures([*judged, *stack.others]))
 
 
-def _sampled(runs: Runs, rows: Sequence[Row]) -> tuple[Difference | None, Stopped]:
-    """Add seeds until they decide, or cannot; return the difference, and why they end."""
-    difference, number, analysis = None, FEWEST, 1
+def _sampled(runs: Runs, ways: Sequence[str]) -> tuple[Look | None, Stopped]:
+    """Add seeds until they decide, or cannot; return the last look, and why they end."""
+    look, number, analysis = None, FEWEST, 1
     while number <= MAX_SEEDS:
-        runs.make(rows, range(1, number + 1))
-        difference = runs.difference(rows, look_confidence(analysis))
-        if difference is not None and difference.outcome != "open":
-            return difference, "decided"
-        if difference is not None and difference.pairs >= FEWEST:
-            width = difference.interval.high - difference.interval.low
-            if width < PRECISE * runs.criterion.limit:
-                return difference, "border"
+        runs.make(ways, number)
+        look = runs.look(ways, look_confidence(analysis))
+        if look is not None and look.outcome != "open":
+            return look, "decided"
+        if look is not None and look.difference.paired.pairs >= FEWEST:
+            interval = look.difference.paired.interval
+            if interval.high - interval.low < PRECISE * runs.judged.limit:
+                return look, "border"
         if runs.is_late:
-            return difference, "time"
+            return look, "time"
         number, analysis = math.ceil(number * GROWTH), analysis + 1
-    return difference, "most seeds"
+    return look, "most seeds"
 
 
 def _beside(stack: Candidates, runs: Runs) -> Iterator[str]:
-    """Yield what the rows beside the judged ones did, and a warning that a leg alone was better."""
-    judged, seeds = runs.criterion, f"with the first {SHOWN} seeds"
-    means = runs.means(stack.rows)
+    """Yield what the ways beside the judged ones did, and a warning that a leg alone was better."""
+    yield primary_leg(stack.ways[stack.multipath])
+    judged, seeds = runs.judged.criterion, f"with the first {SHOWN} seeds"
+    means = runs.means([*stack.ways])
     shown = {
         name: f"{significant(judged.value(mean))} {judged.unit}" for name, mean in means.items()
     }
-    if others := [f"{row.name} {shown[row.name]}" for row in stack.others if row.name in means]:
+    if others := [f"{way} {shown[way]}" for way in stack.others if way in means]:
         yield f"Beside them, {seeds}: {', '.join(others)}."
-    both = [means[row.name] for row in (stack.dual, stack.multipath) if row.name in means]
-    alone = [row.name for row in stack.alone if row.name in means]
+    both = [means[way] for way in (stack.dual, stack.multipath) if way in means]
+    alone = [way for way in stack.alone if way in means]
     leg = max(alone, key=means.__getitem__, default="")
-    if leg and len(both) == 2 and means[leg] - max(both) > judged.limit:
-        yield f"Warning: {leg} was better than both {seeds}: {shown[leg]}."
+    if leg and len(both) == 2 and means[leg] - max(both) > runs.judged.limit:
+        yield f"Warning: {leg} alone was better than both {seeds}: {shown[leg]}."
 
 
-def _why(runs: Runs, rows: Sequence[Row], difference: Difference | None) -> str:
+def _why(runs: Runs, ways: Sequence[str], look: Look | None) -> str:
     """Say what held the worse one back, by the pair in the middle; empty where neither clearly is.
 
     A tie has no reason, nor has a difference whose interval holds 0.
     """
-    if difference is None or difference.outcome == "tie":
+    if look is None or look.outcome == "tie":
         return ""
-    if not difference.of_the_better(difference.interval)[0] > 0:
+    if not look.of_the_better(look.difference.paired.interval)[0] > 0:
         return ""
-    worse, better = rows[::-1] if difference.first > difference.second else rows
-    pairs = runs.pairs(rows)
-    order = (pairs[worse.name] - pairs[better.name]).sort_values(kind="stable").index
+    first, second = look.difference.scores
+    worse, better = ways[::-1] if first > second else ways
+    pairs = runs.pairs(ways)
+    order = (pairs[worse] - pairs[better]).sort_values(kind="stable").index
     middle = int(order[len(order) // 2])
-    directories = (Path(runs.results[row.name, middle].directory) for row in (worse, better))
-    return reason(*directories).sentence(worse.name)
+    return reason(*(runs.directory_of(way, middle) for way in (worse, better))).sentence(worse)

@@ -21,7 +21,7 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Protocol, Self
 
 import pandas as pd
 from rich.console import Console
@@ -36,7 +36,8 @@ from minitopo_dc.errors import InputError
 from minitopo_dc.interruption import heeded
 from minitopo_dc.numbers import duration
 from minitopo_dc.registry import registrations_kept
-from minitopo_dc.results.run_result import DETAILS, FINE, RunResult
+from minitopo_dc.results.run_result import ATTEMPTS, DETAILS, FINE, RunResult
+from minitopo_dc.results.tables.columns import value_name
 from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Scenario
 
@@ -90,16 +91,17 @@ class Campaign:
         executor: Executor | Workers | None = None,
         retries: Retries = Retries(),  # noqa: B008 (frozen)
         again: Collection[str] = (),
-        progress: bool = True,
+        progress: bool | Watch = True,
     ) -> pd.DataFrame:
         """Run what is missing; return the table of all runs, and write it beside them.
 
         Args:
             jobs: runs at once, each in a process; None: one a processor, on the real clock one.
             executor: runs them instead, maybe on other machines: `dask_client.get_executor()`.
-            retries: how often a failed or disturbed run is tried again at once.
+            retries: how often a failed or disturbed run is tried again at once; an earlier one that
+                was disturbed and tried less often is run again.
             again: statuses of earlier runs that are run again, e.g. `["failed"]`.
-            progress: whether a bar is shown.
+            progress: whether a bar is shown, or what is shown in its place.
 
         Raises:
             InputError: a clock cannot run here, or the directory cannot be used; nothing has been
@@ -112,15 +114,19 @@ class Campaign:
             raise InputError(f"again: {again!r}; allowed: a list of {', '.join(AGAIN)}")
         opened = self._workers(jobs, executor, again)
         with self._store.held(), opened as workers:
-            done = self._store.finished(
-                self._plan.scenarios, lambda result: result.status not in again
-            )
+
+            def is_done(result: RunResult) -> bool:
+                repeats = len(result.details.get(ATTEMPTS["disturbed"], ()))
+                is_undisturbed = result.status != "disturbed" or repeats >= retries.disturbed
+                return is_undisturbed and result.status not in again
+
+            done = self._store.finished(self._plan.scenarios, is_done)
             rows = {name: row_of(result) for name, result in done.items()}
             missing = self._missing(rows)
             self._save(rows)
             try:
-                bar = Bar(len(missing), len(rows), shown=progress)
-                with registrations_kept(), bar, heeded():
+                watch = progress if callable(progress) else partial(Bar, shown=progress)
+                with registrations_kept(), watch(missing, len(rows)) as bar, heeded():
                     for name, result in workers(missing, retries, self._store.working):
                         recorded = self._store.keep(name, result)
                         rows[name] = row_of(recorded)
@@ -142,6 +148,14 @@ class Campaign:
     def missing(self) -> list[Scenario]:
         """Return the scenarios of the runs that are not done."""
         return [*self._missing(self._store.names).values()]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Return the name of each run, its labels' values, by its identity."""
+        names: dict[str, str] = {}
+        for row in self._plan.rows:
+            names.setdefault(row.id, ", ".join(map(value_name, row.labels.values())))
+        return names
 
     @property
     def label_values(self) -> frozenset[str]:
@@ -193,6 +207,17 @@ Show = Callable[[float, str], object]
 """A function that shows which share (0 to 1) is done, and what there is to say."""
 
 
+class Watcher(Protocol):
+    """What a campaign tells while it runs."""
+
+    def end(self, result: RunResult) -> None:
+        """Count a run that has ended and is kept."""
+
+
+Watch = Callable[[Mapping[str, Scenario], int], AbstractContextManager[Watcher]]
+"""A function of the runs that are missing, and of the number of those that were finished before."""
+
+
 class Interrupted(SystemExit, KeyboardInterrupt):
     """Ctrl-C during a campaign: all has been said, so that a script ends without a traceback."""
 
@@ -201,16 +226,16 @@ class Bar:
     """What a campaign tells while it runs; on Ctrl-C it says in one line what is kept.
 
     Args:
-        runs: the number of runs that are to be done.
+        missing: the runs that are to be done.
         done: the number of runs that were finished before.
         shown: whether there is anything to be seen.
     """
 
-    def __init__(self, runs: int, done: int, *, shown: bool) -> None:
+    def __init__(self, missing: Mapping[str, Scenario], done: int, *, shown: bool) -> None:
         self._before = self._done = done
-        self._runs = done + runs
+        self._runs = done + len(missing)
         self._statuses: Counter[str] = Counter()
-        self._is_shown = shown and runs > 0
+        self._is_shown = shown and len(missing) > 0
         self._screen = _screen() if self._is_shown else nullcontext(lambda *_: None)
         self._begin = time.monotonic()
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.clocks import attempt, clean_killed
 from minitopo_dc.fields import SettingsError
+from minitopo_dc.files import check_size, naming
 from minitopo_dc.pool import Killed, Pool
 from minitopo_dc.registry import load_plugins
 from minitopo_dc.results.run_result import RunResult
@@ -76,7 +77,7 @@ def local(jobs: int, until: float = math.inf) -> Iterator[Workers]:
         yield partial(_serial, until)
         return
     with Pool(perform, jobs) as pool:
-        yield partial(_pooled, pool, until)
+        yield partial(pooled, pool, until)
 
 
 def _serial(until: float, scenarios: Scenarios, retries: Retries, working: Path) -> Results:
@@ -88,10 +89,10 @@ def _serial(until: float, scenarios: Scenarios, retries: Retries, working: Path)
         yield name, perform(scenario, working / name, retries)
 
 
-def _pooled(
+def pooled(
     pool: Pool, until: float, scenarios: Scenarios, retries: Retries, working: Path
 ) -> Results:
-    """Perform runs in processes; begin again those that were killed.
+    """Perform runs (`perform`) in processes; begin again those that were killed.
 
     Raises:
         StoreError: some were killed `MAX_KILLS` times; raised when all others have ended.
@@ -139,6 +140,8 @@ def perform_elsewhere(values: dict[str, Any], files: dict[str, str], retries: Re
 
 GONE = (asyncio.CancelledError, CancelledError)
 """The errors of runs that were given up; which of the two depends on the version of Dask."""
+MAX_RUN_BYTES = 1 << 34
+"""The most bytes of a run's directory that a worker sends: far above its captures."""
 WATCH_S = 5.0
 """How often `watch` is called, whether or not runs end."""
 
@@ -163,6 +166,7 @@ def received(
                 name = waiting.pop(future)
                 try:
                     result, packed = future.result()
+                    _check_unpacked(packed, name)
                 except (Exception, *GONE) as error:
                     watch(error)
                     lost[name] = error
@@ -173,6 +177,12 @@ def received(
         watch(None)
     for cause in lost.values():
         raise _lost([*lost], f"the executor lost them: {type(cause).__name__}: {cause}")
+
+
+def _check_unpacked(packed: bytes, name: str) -> None:
+    """Refuse an archive that would fill the disk; InputError names its run."""
+    with naming(Path(name)), zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        check_size(sum(entry.file_size for entry in archive.infolist()), MAX_RUN_BYTES)
 
 
 def _lost(names: Sequence[str], why: str) -> StoreError:

@@ -16,7 +16,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import error_text, quoted
 from minitopo_dc.fields.ranges import Seed
 from minitopo_dc.results.run_result import measure_names
-from minitopo_dc.runs.check import check_fields
+from minitopo_dc.runs.check import TransportLimitError, check_fields
 from minitopo_dc.runs.identity import run_id
 from minitopo_dc.runs.script_plugins import Registered, registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Scenario
@@ -70,26 +70,29 @@ class Plan:
         """Check each scenario before any is run, each trace once; return the measures' names.
 
         Raises:
-            InputError: one is wrong; the message names its case by the labels.
+            InputError: one is wrong, or all are beyond their transports, of which otherwise the run
+                says so; the message names its case by the labels.
         """
         known: set[tuple[Any, ...]] = set()
         measures: dict[str, None] = {}
+        limits: list[str] = []
         for scenario, labels in self._cases:
+            case = ", ".join(f"{label} {value}" for label, value in labels.items())
+            named = f"case {quoted(case) or 'without labels'}"
             try:
-                for _, radio in check_fields(scenario).directions():
-                    trace = radio.trace, radio.trace_column, radio.trace_time_column
-                    if radio.trace is not None and trace not in known:
-                        radio.capacity()
-                        known.add(trace)
                 names = dict.fromkeys(measure_names(scenario))
                 if clash := names.keys() & self.labels:
                     raise SettingsError(
                         f"label {min(clash)}: that is a measure of its runs; allowed: another name"
                     )
+                measures |= names
+                _check(scenario, known)
+            except TransportLimitError as limit:
+                limits.append(f"{named}: {limit}")
             except InputError as error:
-                case = ", ".join(f"{label} {value}" for label, value in labels.items())
-                raise InputError(f"case {quoted(case) or 'without labels'}: {error}") from None
-            measures |= names
+                raise InputError(f"{named}: {error}") from None
+        if limits and len(limits) == self.cases:
+            raise InputError(limits[0])
         return measures
 
     def _rows(self) -> Iterable[PlannedRun]:
@@ -107,6 +110,15 @@ class Plan:
             self.scenarios.setdefault(identity, seeded)
             rows.setdefault((identity, *labels.items()), PlannedRun(identity, labels, seed))
         return rows.values()
+
+
+def _check(scenario: Scenario, known: set[tuple[Any, ...]]) -> None:
+    """Check a scenario, and those of its traces that are not `known`, which they are then."""
+    for _, radio in check_fields(scenario).directions():
+        trace = radio.trace, radio.trace_column, radio.trace_time_column
+        if radio.trace is not None and trace not in known:
+            radio.capacity()
+            known.add(trace)
 
 
 def _case(number: int, case: Any, own: Registered) -> tuple[Scenario, dict[str, Label]]:

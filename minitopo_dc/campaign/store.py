@@ -26,25 +26,26 @@ from minitopo_dc.results.kept_scenario import share_traces
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.tables.runs import load_result
 
+LOCK = "lock"
+"""The file that the process that writes has locked."""
+
 
 class StoreError(InputError):
     """A campaign's directory that cannot be used as asked; the message says what to do."""
 
 
 class Store:
-    """The directory of a campaign or a comparison, with its runs.
+    """The directory of a campaign with its runs, beside the traces that they share.
 
     Args:
         root: the directory.
-        runs: where its runs are; none: in `runs/`, beside the traces that they share.
-        lock: the name of the file that the process that writes has locked.
     """
 
-    def __init__(self, root: Path, runs: Path | None = None, lock: str = "lock") -> None:
+    def __init__(self, root: Path) -> None:
         self.root = root
-        self.runs = runs or root / "runs"
+        self.runs = root / "runs"
         self.working = root / "working"
-        self._lock = root / lock
+        self._lock = root / LOCK
 
     @property
     def names(self) -> set[str]:
@@ -99,6 +100,7 @@ class Store:
                     raise StoreError(f"{self.root}: another process writes there") from None
                 shutil.rmtree(self.working, ignore_errors=True)
                 self.working.mkdir()
+                check_version(self.root)
                 write_version(self.root)
             try:
                 yield
@@ -131,8 +133,7 @@ class Store:
                 shutil.rmtree(directory, ignore_errors=True)
                 raise OSError(errno.ENOSPC, "in a run")
             recorded.save(directory)
-            if self.runs != self.root:
-                share_traces(directory, self.root)
+            share_traces(directory, self.root)
             seal(directory)
             for name in ("result.json", CHECKSUMS):  # before it counts, as power may be cut
                 sync(directory / name)

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from minitopo_dc.advice import SECONDS, advise
-from minitopo_dc.advice.candidates import CRITERIA, QUIC
+from minitopo_dc.advice.candidates import MARGINS, QUIC
 from minitopo_dc.advice.sequence import Advice
+from minitopo_dc.campaign.store import Store
+from minitopo_dc.campaign.table import FACTS, load
 from minitopo_dc.cli import options, screen
 from minitopo_dc.cli.options.legs import add_legs
 from minitopo_dc.cli.options.scenario import CHOSEN, OF_ROWS, add_load, base_fields
-from minitopo_dc.comparison import ASKED, load_runs
+from minitopo_dc.comparison import LABEL
 from minitopo_dc.files import write_whole
-from minitopo_dc.results import results_table
-from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.tables.runs import with_results
 from minitopo_dc.scenario.presets import XN_MS
 
 ADVICE = "advice.json"
@@ -50,7 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help=f"time limit for the verdict in s, or with a unit: 5min (default: {SECONDS:g})",
     )
-    margins = ", ".join(f"{name} {100 * judged.margin:g}" for name, judged in CRITERIA.items())
+    margins = ", ".join(f"{name} {100 * margin:g}" for name, margin in MARGINS.items())
     group.add_argument(
         "--margin",
         type=options.quantity("percent"),
@@ -69,9 +71,9 @@ def execute(arguments: argparse.Namespace) -> int:
         SettingsError, TraceError: an option is wrong, or something cannot run here.
     """
     fields = base_fields(arguments)
-    root = screen.new_directory(arguments.output, "advise", ASKED, make=False)
+    root = screen.new_directory(arguments.output, "advise", FACTS, make=False)
     with (
-        screen.resumable(arguments, root, lambda: f"{len(load_runs(root))} runs are"),
+        screen.resumable(arguments, root, lambda: f"{len(Store(root).names)} runs are"),
         screen.StatusLine("starting") as line,
     ):
         advice = advise(
@@ -84,30 +86,25 @@ def execute(arguments: argparse.Namespace) -> int:
             xn_ms=arguments.xn,
             jobs=arguments.jobs,
         )
-    runs = load_runs(root)
+    results = with_results(load(root))
     if arguments.json:
         print(json.dumps(advice.to_json(), indent=1))  # noqa: T201
     else:
-        screen.print_runs(results_table(runs) if runs else None, [*advice.sentences()])
-    if not screen.saved(root, lambda: _save(advice, runs, root)):
+        screen.print_runs(results if len(results) else None, [*advice.sentences()])
+    if not screen.saved(root, lambda: _save(advice, results, root)):
         return 1
     if not arguments.json:
         screen.say(f"Results: {root}")
     return 0 if advice.dual or advice.multipath else 1
 
 
-def _save(advice: Advice, runs: Sequence[RunResult], root: Path) -> None:
+def _save(advice: Advice, results: pd.DataFrame, root: Path) -> None:
     from minitopo_dc.plots import timeline  # noqa: PLC0415 (Matplotlib takes a second)
 
     write_whole(root / ADVICE, json.dumps(advice.to_json(), indent=1))
-    if runs:
-        screen.save_runs(results_table(runs), root)
-    judged = (advice.dual, advice.multipath)
-    variants = {f"{row.scenario.mode} {row.variant}": row.name for row in judged if row}
-    names = {
-        variants[way]: Path(run.directory)
-        for run in reversed(runs)  # the first seed counts
-        if run.status == "ok" and (way := f"{run.mode} {run.variant}") in variants
-    }
+    ok = results[results["status"] == "ok"].drop_duplicates(LABEL)  # the first seed counts
+    places = dict(zip(ok[LABEL], ok["directory"], strict=True))
+    names = [way for way in (advice.dual, advice.multipath) if way and way in places]
     if names:
-        screen.save_figure(timeline(*names.values(), names=[*names]), root / "advice.png")
+        figure = timeline(*(Path(places[way]) for way in names), names=names)
+        screen.save_figure(figure, root / "advice.png")

@@ -7,6 +7,9 @@ the extension. A change of the sources leads to a new build.
 `native`: the native core, by which runs on the virtual clock are faster (docs/virtual-clock.md).
 The build needs a C compiler and Python's headers, and no network.
 
+`noq`: for the transports quic-noq and mpquic-noq, on both clocks. cargo fetches the crates. The
+build needs Rust 1.88 or newer and a C compiler, and takes 2 minutes.
+
 `aioquic-2020`: aioquic 0.8.7, for the transport quic-aioquic-2020, on both clocks. pip downloads
 it; nothing is compiled.
 
@@ -15,60 +18,32 @@ of the distribution's package linux-source-6.12, or what `--source` names. The b
 bison, bc and a C compiler, and takes 5 minutes of a processor. An interrupted build goes on.
 
 `proxy`: the MPTCP proxy of `mode: atsss` on the real clock. The build needs a C compiler.
-
-`tquic`: TQUIC's tools, for the transport mpquic, in a checkout. The build needs cargo 1.70 or
-newer, and takes some minutes.
 """
 
 from __future__ import annotations
 
 import argparse
-import subprocess
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from minitopo_dc.cli.screen import note
 from minitopo_dc.extension.make import BuildError
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.installation import checkout
 from minitopo_dc.linux_guest.build import SERIES, build_agent
 from minitopo_dc.linux_guest.build import build as build_linux
 from minitopo_dc.native.library import build as build_native
-from minitopo_dc.picoquic.library import build as build_picoquic
+from minitopo_dc.quic.noq.library import build as build_noq
+from minitopo_dc.quic.picoquic.library import build as build_picoquic
 from minitopo_dc.runners.base import Builder, all_runners
-from minitopo_dc.runners.tquic import CACHE
 
-HELP = "build the native core, picoquic, the Linux guest, a proxy or TQUIC, or get aioquic of 2020"
-
-
-def build_tquic(_say: Callable[[str], None]) -> Path:
-    """Build TQUIC's tools and return their folder.
-
-    Raises:
-        BuildError: this is no checkout, or the tools cannot be built.
-    """
-    root = checkout()
-    if root is None:
-        raise BuildError(
-            "tquic is built in a checkout; elsewhere: cargo install tquic_tools, and "
-            "$TQUIC_BIN names the folder of its programs"
-        )
-    ended = subprocess.run([root / "scripts" / "tquic.sh"], check=False)
-    reason = root / CACHE / "unavailable"
-    if reason.exists():
-        raise BuildError(reason.read_text(encoding="utf-8").strip())
-    if ended.returncode:
-        raise BuildError(f"scripts/tquic.sh ended with {ended.returncode}")
-    return root / CACHE / "bin"
-
+HELP = "build the native core, picoquic, noq, the Linux guest, or a proxy, or get aioquic of 2020"
 
 TARGETS: dict[str, Builder] = {
     "picoquic": build_picoquic,
     "native": build_native,
+    "noq": build_noq,
     "linux": build_linux,
     "proxy": build_agent,
-    "tquic": build_tquic,
 }
 
 

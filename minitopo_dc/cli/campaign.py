@@ -32,10 +32,10 @@ from minitopo_dc.errors import did_you_mean
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.numbers import duration, whole
+from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.results.run_result import FINE, exit_status
 from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Clock, Scenario
-from minitopo_dc.units import NS_PER_S
 
 REAL_OVERHEAD_S = 5.0
 """The time in which hosts, elements and programs start and end: 112 runs of 40 MB on two legs of 20
@@ -187,10 +187,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _expected_s(scenario: Scenario) -> float:
     """Return the time in s of a run's longest flow over full legs, and what it needs beside."""
-    times, until = [], round(RATE_OVER_S * NS_PER_S)
+    times, available = [], available_bits(scenario, 0, RATE_OVER_S)
     for flow in scenario.resolved_flows:
-        capacities = [scenario.legs[leg - 1].downlink.capacity() for leg in flow.legs]
-        rate_bps = sum(capacity.bits_between(0, until) for capacity in capacities) / RATE_OVER_S
+        rate_bps = sum(available[leg - 1] for leg in flow.legs) / RATE_OVER_S
         bits, most_s = flow.workload.size_bytes * 8, scenario.timeout_s
         full_s = min(bits / rate_bps, most_s) if rate_bps else most_s
         times.append(full_s if flow.workload.lasts_s is None else flow.workload.lasts_s)

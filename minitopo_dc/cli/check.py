@@ -21,7 +21,7 @@ from minitopo_dc.real.machine import (
     KERNEL_BACKEND,
     NEEDS_ROOT,
     SEE_DETAIL,
-    Finding,
+    MachineFinding,
     Status,
     as_finding,
     check,
@@ -82,7 +82,7 @@ def _plan(path: Path, *, as_json: bool) -> int:
     return 0 if all(need.is_met for need in lines) else 1
 
 
-def transfers(findings: Sequence[Finding]) -> Iterator[Finding]:
+def transfers(findings: Sequence[MachineFinding]) -> Iterator[MachineFinding]:
     """Use each transport on each clock that the other findings allow; yield what came of it."""
     allowed = {finding.name for finding in findings if finding.status == "ok"}
     if all(finding.status == "ok" for finding in findings if finding.enables == ELEMENT):
@@ -92,7 +92,7 @@ def transfers(findings: Sequence[Finding]) -> Iterator[Finding]:
     yield from virtual_transfers()
 
 
-def virtual_transfers() -> Iterator[Finding]:
+def virtual_transfers() -> Iterator[MachineFinding]:
     """Use each transport on the virtual clock; yield what came of it, and which core did it."""
     for runner in all_runners():
         if runner.has_virtual:
@@ -100,7 +100,7 @@ def virtual_transfers() -> Iterator[Finding]:
     yield as_finding("core in C", VIRTUAL, missing() or _core_difference(), SEE_DETAIL, found=SAME)
 
 
-def _transfer(runner: Runner, clock: Clock, enables: str) -> Finding:
+def _transfer(runner: Runner, clock: Clock, enables: str) -> MachineFinding:
     """Run the least work of a transport; it may be disturbed, as nobody looks at its numbers."""
     scenario = Scenario(
         transport=runner.name,
@@ -165,14 +165,14 @@ CANNOT_RUN = (
 )
 
 
-def report(findings: Sequence[Finding], width: int) -> Text:
+def report(findings: Sequence[MachineFinding], width: int) -> Text:
     """Return lines of `width` characters; no word is broken, so that a longer one sticks out.
 
     What every run needs comes first, then the transports, then their additions.
     """
     longest = max(len(_labelled(finding.name)) for finding in findings)
     page, order = _Page(column=longest + 8, width=width), (ELEMENT, *runner_names())
-    sections: dict[str, list[Finding]] = {}
+    sections: dict[str, list[MachineFinding]] = {}
     for finding in findings:
         enables = finding.enables
         is_transport = enables in runner_names()
@@ -200,7 +200,7 @@ class _Page:
     """The column in which what is said of a finding begins."""
     width: int
 
-    def section(self, title: str, findings: Sequence[Finding]) -> Iterator[Text]:
+    def section(self, title: str, findings: Sequence[MachineFinding]) -> Iterator[Text]:
         """Yield the lines of what is enabled, then of what it needs.
 
         An explanation that several findings in a row have comes once.
@@ -218,7 +218,7 @@ class _Page:
             for words in explanation:
                 yield from self._wrapped(words, " " * 10, " " * 12)
 
-    def conclusion(self, findings: Sequence[Finding]) -> Iterator[Text]:
+    def conclusion(self, findings: Sequence[MachineFinding]) -> Iterator[Text]:
         """Yield whether a comparison can run, and what is not known."""
         yield from self._wrapped(CANNOT_RUN if exit_status(findings) else CAN_RUN, "", "  ")
         if any(finding.detail == NEEDS_ROOT for finding in findings):
@@ -243,13 +243,13 @@ class _Page:
         return list(map(Text, lines))
 
 
-def _status(finding: Finding) -> str:
+def _status(finding: MachineFinding) -> str:
     if finding.status == "ok" or finding.detail == NEEDS_ROOT:
         return finding.detail
     return "missing" if finding.status == "missing" else "missing, optional"
 
 
-def _explanation(finding: Finding) -> tuple[str, ...]:
+def _explanation(finding: MachineFinding) -> tuple[str, ...]:
     """Return what is wrong, and what to do about it.
 
     The need for root is left out here, and said once at the end.

@@ -4,42 +4,45 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.campaign.executors import local
+from minitopo_dc.campaign.campaign import Campaign
+from minitopo_dc.campaign.store import LOCK
+from minitopo_dc.campaign.table import FACTS
 from minitopo_dc.cli import options
 from minitopo_dc.cli.options.legs import add_legs
 from minitopo_dc.cli.options.rows import add_transfer, base_scenario, over_each_leg, rows
 from minitopo_dc.cli.options.scenario import check_capture
 from minitopo_dc.cli.screen import (
-    Progress,
+    ProgressLine,
     new_directory,
     print_runs,
     resumable,
     save_figure,
-    save_runs,
     saved,
     say,
 )
 from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock, unavailable_reason
-from minitopo_dc.comparison import ASKED, RowCampaign, scenario_of_row, variants_of
+from minitopo_dc.comparison import LABEL, check_resumed, scenario_of_row, ways_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_whole
 from minitopo_dc.numbers import whole
-from minitopo_dc.results import results_table
-from minitopo_dc.results.measures.expected_losses import few_losses
-from minitopo_dc.results.measures.row_pairs import KINDS, BetterLegs, better_legs
-from minitopo_dc.results.measures.verdict import Finding, MediaFinding, findings
-from minitopo_dc.results.run_result import RunResult, exit_status, mode_and_variant
-from minitopo_dc.runners.base import all_runners
+from minitopo_dc.results.kept_scenario import load_as_run
+from minitopo_dc.results.measures.row_pairs import KINDS
+from minitopo_dc.results.run_result import exit_status
+from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.runs.check import check_rows
 from minitopo_dc.runs.perform import Retries, check_retries
+from minitopo_dc.runs.plan import primary_leg
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.ways import Comparison
+from minitopo_dc.workloads import Workload
 
 MAX_REPETITIONS = 10_000
 """The most repetitions of a comparison, which lists them all; a campaign may have more."""
@@ -87,115 +90,93 @@ def execute(arguments: argparse.Namespace) -> int:
     compared = rows(arguments, base)
     if arguments.leg is None:
         compared = over_each_leg(compared, base)
-    scenarios = [scenario_of_row(base, row) for row in compared]
-    check_rows(scenarios)
+    ways = ways_of([scenario_of_row(base, row) for row in compared])
+    check_rows([*ways.values()])
     if arguments.dry_run:
-        runs = len(scenarios) * arguments.repetitions
-        print(f"{len(scenarios)} rows, {runs} runs on the {base.clock} clock")  # noqa: T201
-        reasons = [unavailable_reason(scenario) for scenario in scenarios]
-        for row, variant, reason in zip(scenarios, variants_of(scenarios), reasons, strict=True):
-            if reason is not None:
-                name = f"{row.transport} {mode_and_variant(row.mode, variant)}"
-                print(f"unsupported here: {name}: {reason}")  # noqa: T201
-        return exit_status(["ok" if reason is None else "unsupported" for reason in reasons])
-    root = new_directory(arguments.output, "compare", ASKED)
-    comparison = RowCampaign(root, scenarios, arguments.repetitions)
-    with comparison.held():
-        results: list[RunResult] = []
-        kept = f"{{}} of {len(comparison.runs)} runs are"
-        with resumable(arguments, root, lambda: kept.format(len(results))):
-            watched = None if arguments.json else root
-            retries = Retries(disturbed=arguments.retry_disturbed)
-            _run(comparison, jobs, retries, results, watched)
-            order = {run.name: place for place, run in enumerate(comparison.runs)}
-            results.sort(key=lambda result: order[Path(result.directory).name])
-            written = _report(base, results, root, as_json=arguments.json)
-    return exit_status([result.status for result in results]) if written else 1
+        return _tell_plan(ways, arguments.repetitions)
+    root = new_directory(arguments.output, "compare", FACTS, make=False)
+    check_resumed(root, ways)
+    cases = [(scenario, {LABEL: way}) for way, scenario in ways.items()]
+    seeds = range(base.seed, base.seed + arguments.repetitions)
+    campaign = Campaign(root, cases, seeds, title="Comparison")
+    names = campaign.names
+
+    def kept() -> str:
+        return f"{len(names) - len(campaign.missing())} of {len(names)} runs are"
+
+    with resumable(arguments, root, kept):
+        watched = None if arguments.json else root / "working"
+        retries = Retries(disturbed=arguments.retry_disturbed)
+        progress = partial(ProgressLine, names=names, watched=watched)
+        runs = campaign.run(jobs, retries=retries, progress=progress)
+        comparison = Comparison(runs, root)
+        written = _report(base.workload, comparison, as_json=arguments.json)
+    return exit_status(list(runs["status"])) if written else 1
 
 
-def _run(
-    comparison: RowCampaign,
-    jobs: int,
-    retries: Retries,
-    results: list[RunResult],
-    watched: Path | None,
-) -> None:
-    done = comparison.finished(comparison.runs, retries)
-    results += done.values()
-    missing = [run for run in comparison.runs if run.name not in done]
-    scenarios = [run.scenario for run in missing]
-    with Progress(scenarios, len(done), watched) as progress, local(jobs) as workers:
-        for _, result in comparison.run(missing, workers, retries):
-            results.append(result)
-            progress.end(result)
+def _tell_plan(ways: Mapping[str, Scenario], repetitions: int) -> int:
+    clock = next(iter(ways.values())).clock
+    print(f"{len(ways)} rows, {len(ways) * repetitions} runs on the {clock} clock")  # noqa: T201
+    reasons = {way: unavailable_reason(scenario) for way, scenario in ways.items()}
+    for way, reason in reasons.items():
+        if reason is not None:
+            print(f"unsupported here: {way}: {reason}")  # noqa: T201
+    return exit_status(["ok" if not reason else "unsupported" for reason in reasons.values()])
 
 
-def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bool) -> bool:
-    """Print what was measured, then write tables and figures; return whether they could be written.
+def _report(workload: Workload, comparison: Comparison, *, as_json: bool) -> bool:
+    """Print what was measured, then write figures; return whether they could be written.
 
     What was measured is printed first, even where nothing can be written any more.
     """
-    frame = results_table(results)
-    legs, verdict = better_legs(frame), _verdict(frame)
+    root = comparison.directory
     if as_json:
-        print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
+        print_json(comparison.runs)
     else:
-        _print(frame, legs, verdict)
-    if not saved(root, lambda: _save(base, frame, legs.runs, verdict, root)):
+        print_comparison(comparison)
+    if not saved(root, lambda: _save(workload, comparison)):
         return False
     if not as_json:
-        _print_files(root)
+        print_files(root)
     return True
 
 
-def print_comparison(results: Sequence[RunResult], root: Path) -> None:
-    """Print a finished comparison from its results, as it was printed when it ran."""
-    frame = results_table(results)
-    _print(frame, better_legs(frame), _verdict(frame))
-    _print_files(root)
+def print_comparison(comparison: Comparison) -> None:
+    """Print the table of a comparison, and its sentences below."""
+    results = comparison.results
+    scenario = load_as_run(Path(results["directory"].iloc[0]))
+    if len(scenario.legs) > 1:
+        say(primary_leg(scenario))
+    print_runs(comparison.better_legs.runs, comparison.sentences, results)
 
 
-def _verdict(frame: pd.DataFrame) -> list[Finding | MediaFinding]:
-    return findings(frame, {runner.name: runner.stack for runner in all_runners()})
+def print_json(runs: pd.DataFrame) -> None:
+    """Print the labels and the results of the runs of a table, as a JSON list."""
+    there, root = runs[runs["status"] != "missing"], Path(runs.attrs["directory"])
+    labels = there[runs.attrs["labels"]].to_dict("records")
+    rows = [
+        {**own, **asdict(load_result(root / run))}
+        for own, run in zip(labels, there["run"], strict=True)
+    ]
+    print(json.dumps(rows, indent=1))  # noqa: T201
 
 
-def _print(
-    frame: pd.DataFrame, legs: BetterLegs, verdict: Iterable[Finding | MediaFinding]
-) -> None:
-    findings_told = (finding.sentence for finding in verdict)
-    print_runs(legs.runs, (*findings_told, *legs.sentences, *few_losses(frame)), frame)
+def print_files(root: Path) -> None:
+    """Print where the results are."""
+    files = sorted(path.name for path in root.iterdir() if path.is_file() and path.name != LOCK)
+    say(f"Results: {root} ({', '.join(files)}, one directory per run in runs)")
 
 
-def _print_files(root: Path) -> None:
-    files = ", ".join(sorted(path.name for path in root.iterdir() if path.is_file()))
-    say(f"Results: {root} ({files}, one directory per run)")
-
-
-def _save(
-    base: Scenario,
-    frame: pd.DataFrame,
-    shown: pd.DataFrame,
-    verdict: Iterable[Finding | MediaFinding],
-    root: Path,
-) -> None:
-    """Write the tables of all rows, figures of those shown and of each kind, and the verdict."""
+def _save(workload: Workload, comparison: Comparison) -> None:
+    """Write figures of the rows that are shown and of the best of each kind, and the verdict."""
     from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
 
-    save_runs(frame, root)
-    name = "goodput" if base.workload.figure is None else base.workload.kind
-    numbers = [
-        {
-            name: value
-            for name, value in details.items()
-            if name not in shown and isinstance(value, int | float) and not isinstance(value, bool)
-        }
-        for details in shown["details"]
-    ]
-    shown = shown.join(pd.DataFrame(numbers, shown.index))
+    root, shown = comparison.directory, comparison.better_legs.runs
+    name = "goodput" if workload.figure is None else workload.kind
     save_figure(plots.comparison(shown), root / f"{name}.png")
     if runs := best_of_each(shown, plots.main_measure(shown)):
         save_figure(plots.timeline(*runs.values(), names=[*runs]), root / "timeline.png")
-    text = json.dumps([finding.to_json() for finding in verdict], indent=1)
+    text = json.dumps([finding.to_json() for finding in comparison.findings], indent=1)
     write_whole(root / "verdict.json", text)
 
 
@@ -206,12 +187,10 @@ def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
     best_runs: dict[str, Path] = {}
     good = runs[(runs["status"] == "ok") & runs["mode"].isin(KINDS)]
     for _, alike in good.groupby(good["mode"].map(KINDS), sort=False):
-        rows = alike.groupby(["transport", "mode", "variant"], sort=False)
+        rows = alike.groupby(LABEL, sort=False)
         means = rows[measure].mean().dropna()
         if means.empty:
             continue
         best: Any = means.idxmin() if plots.is_better_low(measure) else means.idxmax()
-        best_runs[" ".join(part for part in best if part)] = Path(
-            rows.get_group(best)["directory"].iloc[0]
-        )
+        best_runs[best] = Path(rows.get_group(best)["directory"].iloc[0])
     return best_runs

@@ -115,9 +115,9 @@ def _on_virtual(
     server: tuple[str, ...],
     _banner: str,
 ) -> Callable[[Path], ProgramResult]:
-    from minitopo_dc.virtual.run import UserProgram, run_program
+    from minitopo_dc.virtual.run import VirtualUserProgram, run_program
 
-    program = UserProgram(command, server, arguments.server_ready, _print, note)
+    program = VirtualUserProgram(command, server, arguments.server_ready, _print, note)
     scenario = program.scenario(path)
     return lambda directory: run_program(scenario, program, directory)
 

@@ -26,6 +26,7 @@ from minitopo_dc.scratch import scratch
 HELP = "open a page in the browser: move sliders, see DC and MP-QUIC answer"
 CELL = "import minitopo_dc as dc\n\ndc.explore()"
 HOST = "127.0.0.1"
+CHANNEL = "minitopo_dc.exploration.messages.MessageChannel"
 END_S = 5.0
 """How long the server has to end when it is interrupted."""
 
@@ -73,6 +74,7 @@ def _serve(notebook: Path, port: int, *, browser: bool) -> int:
     """Run Voilà in a process of its own until it or this one ends; then both have."""
     token = secrets.token_urlsafe()
     options = [f"--Voila.ip={HOST}", f"--port={port}", "--Voila.port_retries=0", "--token"]
+    options += [f"--Voila.kernel_websocket_connection_class={CHANNEL}"]
     options += ["--no-browser", "--Voila.log_level=ERROR"]
     command = [sys.executable, "-P", "-m", "voila", str(notebook), *options]
     # Command lines are everybody's to read, so that the token is not there.

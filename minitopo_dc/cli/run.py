@@ -21,7 +21,7 @@ from minitopo_dc.cli.options.scenario import (
     xn_of,
 )
 from minitopo_dc.cli.screen import (
-    Progress,
+    ProgressLine,
     interrupted_with,
     kept_text,
     new_directory,
@@ -102,7 +102,9 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _run(scenario: Scenario, directory: Path, *, as_json: bool) -> int:
-    with Progress([scenario], watched=None if as_json else directory) as progress:
+    names = {directory.name: f"{scenario.transport} {scenario.mode}"}
+    watched = None if as_json else directory
+    with ProgressLine({directory.name: scenario}, names=names, watched=watched) as progress:
         result = attempt(scenario, directory)
         progress.end(result)
     tell_run(result, directory, as_json=as_json)
@@ -136,11 +138,12 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
         print(json.dumps(asdict(result), indent=1))  # noqa: T201
         return
     # Imported here, as pandas takes half a second.
-    from minitopo_dc.results import results_table
     from minitopo_dc.results.measures.account import packet_account
     from minitopo_dc.results.measures.expected_losses import few_losses
+    from minitopo_dc.results.tables.runs import results_table
 
-    frame, console = results_table([result]), Console()
+    labels = {"transport": result.transport, "mode": result.mode}
+    frame, console = results_table([result], [labels]), Console()
     print_runs(frame, ())
     for sheet in (_flows(result.details), _round_trips(result.details)):
         if sheet.rows:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -27,8 +27,7 @@ from minitopo_dc.fields import Direction, SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import replacing
 from minitopo_dc.numbers import duration, significant
-from minitopo_dc.results.run_result import RunResult, mode_and_variant
-from minitopo_dc.runners.base import all_runners
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch_prefix
 from minitopo_dc.units import NS_PER_S
@@ -105,17 +104,30 @@ def resumable(arguments: argparse.Namespace, root: Path, kept: Callable[[], str]
         yield
 
 
-class Progress(StatusLine):
-    """A progress display: the run under way, how each ended, and the approximate time left."""
+class ProgressLine(StatusLine):
+    """A progress display: the run under way, how each ended, and the approximate time left.
+
+    Args:
+        missing: what is to be run, by identity.
+        before: how many runs were finished earlier.
+        names: of the runs, by identity.
+        watched: where to look for rates meanwhile.
+    """
 
     def __init__(
-        self, scenarios: Sequence[Scenario], before: int = 0, watched: Path | None = None
+        self,
+        missing: Mapping[str, Scenario],
+        before: int = 0,
+        *,
+        names: Mapping[str, str],
+        watched: Path | None = None,
     ) -> None:
-        """Take what is to be run, how many ran earlier, and where to look for rates meanwhile."""
         super().__init__("starting")
         self._watched = watched
         self._live = ExitStack()
-        self._waiting = list(scenarios)
+        self._names = names
+        self._waiting = [*missing]
+        self._first = next(iter(missing.values()), None)
         self._before = self._done = before
         self._printed_reasons: set[str] = set()
 
@@ -124,7 +136,7 @@ class Progress(StatusLine):
             total = self._before + len(self._waiting)
             self._console.print(f"{self._before} of {total} runs were finished earlier")
         self._begin_next()
-        first = next(iter(self._waiting), None)
+        first = self._first
         if self._watched and first and first.clock == "real" and self._console.is_terminal:
             self._live.enter_context(Live(self._watched, first.loads, self.add))
         return super().__enter__()
@@ -144,10 +156,8 @@ class Progress(StatusLine):
                 reason = "for a reason above"
             self._printed_reasons.add(reason)
             outcome = f"[{colour}]{result.status}[/] {escape(reason)}"
-        name = mode_and_variant(result.mode, result.variant)
-        self._console.print(
-            f"{self._position()} {result.transport} {name} (seed {result.seed}): {outcome}"
-        )
+        name = escape(self._names[Path(result.directory).name])
+        self._console.print(f"{self._position()} {name} (seed {result.seed}): {outcome}")
         self._done += 1
         self._begin_next()
 
@@ -155,8 +165,7 @@ class Progress(StatusLine):
         """Show a run that is under way; with several at once one of them."""
         ended = self._done - self._before
         if ended < len(self._waiting):
-            scenario = self._waiting[ended]
-            words = f"{self._position()} {scenario.transport} {scenario.mode} …"
+            words = f"{self._position()} {escape(self._names[self._waiting[ended]])} …"
             if ended:  # the rest takes as long as the runs so far
                 pace_s = (time.monotonic() - self._begin) / ended
                 left_s = pace_s * (len(self._waiting) - ended)
@@ -239,13 +248,13 @@ def print_runs(
         sentences: what the runs come to.
         every_run: those that are counted for the machine, if more than are shown.
     """
+    # ruff: noqa: PLC0415
     from minitopo_dc.results import compare_table, render_table
 
     console = Console()
     if runs is not None:
-        labels = {runner.name: runner.label for runner in all_runners()}
         every_row = None if every_run is None else compare_table(every_run)
-        console.print(render_table(compare_table(runs), labels, every_row))
+        console.print(render_table(compare_table(runs), every_row))
     for sentence in sentences:
         console.print(sentence, markup=False, highlight=False)
 
@@ -258,19 +267,6 @@ def saved(root: Path, save: Callable[[], None]) -> bool:
         note(f"{root}: {error.strerror}; the tables are not written")
         return False
     return True
-
-
-def save_runs(runs: pd.DataFrame, root: Path) -> None:
-    """Write the table of runs (`results_table`), with the labels that set them apart.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    # ruff: noqa: PLC0415
-    from minitopo_dc.results import save_tables
-    from minitopo_dc.results.tables.runs import compared_labels, labelled
-
-    save_tables(labelled(runs, compared_labels(runs)), root)
 
 
 MATPLOTLIB = "MPLCONFIGDIR"

@@ -1,4 +1,4 @@
-"""Print the results of a run, comparison or campaign, or compare two (`minitopo-dc show`).
+"""Print the results of a run, comparison or campaign, or two side by side (`minitopo-dc show`).
 
 The command reads the files of the directories and runs nothing.
 """
@@ -9,39 +9,36 @@ import argparse
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from rich.console import Console
 
-from minitopo_dc.campaign.table import FACTS, load, row_of
+from minitopo_dc.campaign.table import FACTS, NoResultsError, load
 from minitopo_dc.cli import options
 from minitopo_dc.cli.advise import ADVICE
 from minitopo_dc.cli.campaign import tell_directory
-from minitopo_dc.cli.compare import print_comparison
+from minitopo_dc.cli.compare import print_comparison, print_files, print_json
 from minitopo_dc.cli.owner import drop_privileges
 from minitopo_dc.cli.run import tell_run
 from minitopo_dc.cli.screen import print_runs, resume_text, say
-from minitopo_dc.comparison import ASKED, differing_fields, load_runs, number_of_runs
+from minitopo_dc.comparison import LABEL, differing_fields, ways_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_text
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.registry import load_plugins
-from minitopo_dc.results import results_table
-from minitopo_dc.results.kept_scenario import load_recorded
-from minitopo_dc.results.run_result import MAX_BYTES, RunResult
-from minitopo_dc.results.tables.runs import load_result
+from minitopo_dc.results.kept_scenario import load_as_run, load_recorded
+from minitopo_dc.results.run_result import MAX_BYTES
+from minitopo_dc.results.tables.columns import main_measure, measures_of, name_and_unit, value_name
+from minitopo_dc.results.tables.runs import load_result, with_results
 from minitopo_dc.results.tables.sheet import Head, Sheet
-from minitopo_dc.results.tables.summary import columns_of
-from minitopo_dc.scenario import DUAL_CONNECTIVITY
 from minitopo_dc.statistics import mean_interval
+from minitopo_dc.ways import Comparison
 
-HELP = "print the results of a run, comparison or campaign, or compare two of them"
-Kind = Literal["run", "comparison", "campaign"]
+HELP = "print the results of a run, comparison or campaign, or set two of them side by side"
 MAX_DIFFERENCES = 12
 """The most fields that are listed in which two sets of runs differ: sets with more are hardly
 comparable."""
@@ -52,25 +49,17 @@ MAX_BELOW = 5
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""
     parser.add_argument(
-        "directory",
+        "directories",
         type=Path,
-        nargs="?",
+        nargs="+",
         metavar="DIR",
-        help="results directory of a run, comparison or campaign",
-    )
-    parser.add_argument(
-        "--compare",
-        type=Path,
-        nargs=2,
-        metavar="DIR",
-        help="compare two comparisons or two campaigns: for each configuration of both, the "
-        "difference and its 95 %% confidence interval over seeds",
+        help="results directory of a run, comparison or campaign; with a second one, the "
+        "difference of each row of both and its 95 %% confidence interval over seeds",
     )
     parser.add_argument(
         "--measure",
         metavar="NAME",
-        help="measure that --compare compares (default: goodput_mbps, or the workload's first "
-        "measure)",
+        help="measure of two directories (default: goodput_mbps, or the workload's first measure)",
     )
     options.add(parser, "--plugin", "--json")
 
@@ -79,74 +68,74 @@ def execute(arguments: argparse.Namespace) -> int:
     """Print what the directories hold; return 0.
 
     Raises:
-        SettingsError: a directory holds no results, or the two are of different kinds.
+        SettingsError: there are more than two directories, or one holds no results.
         ResultError: a file of a run is missing or broken.
     """
-    if (arguments.directory is None) == (arguments.compare is None):
-        raise SettingsError("show: give DIR, or --compare DIR DIR")
-    if arguments.measure is not None and arguments.compare is None:
-        raise SettingsError("--measure: needs --compare")
+    roots, as_json = arguments.directories, arguments.json
+    if len(roots) > 2:
+        raise SettingsError(f"show: {len(roots)} directories; allowed: one, or two side by side")
+    if arguments.measure is not None and len(roots) < 2:
+        raise SettingsError("--measure: needs two directories")
     load_plugins(arguments.plugins)
-    drop_privileges(arguments.compare or [arguments.directory])
-    if arguments.compare is not None:
-        _compare(*arguments.compare, measure=arguments.measure, as_json=arguments.json)
+    drop_privileges(roots)
+    if len(roots) == 2:
+        _compare(*roots, measure=arguments.measure, as_json=as_json)
     else:
-        root, as_json = arguments.directory, arguments.json
-        match _kind(root):
-            case "run":
-                tell_run(load_result(root), root, as_json=as_json)
-            case "comparison":
-                _show_comparison(root, as_json=as_json)
-            case "campaign":
-                tell_directory(root, as_json=as_json)
+        _show(*roots, as_json=as_json)
     return 0
 
 
-def _show_comparison(root: Path, *, as_json: bool) -> None:
-    results = load_runs(root)
-    if as_json:
-        print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
-        return
-    if (root / ADVICE).exists():
-        path = root / ADVICE
-        try:
-            said = parse_json(read_text(path, MAX_BYTES, within=root))["sentences"]
-            sentences = list(map(str, said))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            words = f"{quoted(path)}: not a result of advise: {error}"
-            raise SettingsError(words) from None
-        print_runs(results_table(results), sentences)
-        return
-    print_comparison(results, root)
-    planned = number_of_runs(root)
-    if planned is not None and len(results) < planned:
-        words = resume_text(len(results), planned)
-        say(f"{words} with --output {root}")
-
-
-def _kind(root: Path) -> Kind:
-    if (root / FACTS).exists():
-        return "campaign"
+def _show(root: Path, *, as_json: bool) -> None:
     if (root / "result.json").exists():
-        return "run"
-    if any(root.glob("*/result.json")):
-        return "comparison"
-    if (root / ASKED).exists():
-        raise SettingsError(f"{quoted(root)}: none of its runs is finished")
-    below = {path.parent for name in (FACTS, ASKED) for path in root.glob(f"*/{name}")}
-    words = f"looked for result.json, */result.json and {FACTS}"
-    if below:
+        tell_run(load_result(root), root, as_json=as_json)
+        return
+    runs = _loaded(root)
+    is_comparison = runs.attrs["labels"] == [LABEL]
+    if (root / FACTS).exists() and not is_comparison:
+        tell_directory(root, as_json=as_json)
+    elif as_json:
+        print_json(runs)
+    elif not is_comparison:
+        print_runs(with_results(runs), ())
+    elif (root / ADVICE).exists():
+        print_runs(with_results(runs), _advised(root / ADVICE))
+    else:
+        print_comparison(Comparison(runs, root))
+        print_files(root)
+        done = int((runs["status"] != "missing").sum())
+        if done < len(runs):
+            say(f"{resume_text(done, len(runs))} with --output {root}")
+
+
+def _advised(path: Path) -> list[str]:
+    """Return the sentences of a file of advice."""
+    try:
+        said = parse_json(read_text(path, MAX_BYTES, within=path.parent))["sentences"]
+        return list(map(str, said))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        words = f"{quoted(path)}: not a result of advise: {error}"
+        raise SettingsError(words) from None
+
+
+def _loaded(root: Path) -> pd.DataFrame:
+    """Return the table of a directory; an error names those below it that have one."""
+    try:
+        runs = load(root)
+    except NoResultsError:
+        below = {path.parent for path in root.glob(f"*/{FACTS}")}
+        if not below:
+            raise
         latest = sorted(below, key=lambda path: path.stat().st_mtime, reverse=True)[:MAX_BELOW]
         words = f"the directories below it have some: {', '.join(map(quoted, latest))}"
-    raise SettingsError(f"{quoted(root)}: no results; {words}")
+        raise SettingsError(f"{quoted(root)}: no results; {words}") from None
+    if (runs["status"] == "missing").all():
+        raise SettingsError(f"{quoted(root)}: none of its runs is finished")
+    return runs
 
 
 def _compare(first: Path, second: Path, *, measure: str | None, as_json: bool) -> None:
-    tables = [_table(root) for root in (first, second)]
-    both = pd.concat(tables, ignore_index=True)
-    name = measure or "goodput_mbps"
-    if measure is None and ("goodput_mbps" not in both or both["goodput_mbps"].isna().all()):
-        name = next(column.measure for column in columns_of(both) if not column.count)
+    tables = _named(*map(_loaded, (first, second)))
+    name = measure or main_measure(pd.concat(tables, ignore_index=True), tables[0].attrs["labels"])
     sets = [_with_value(*given, name) for given in zip((first, second), tables, strict=True)]
     rows = side_by_side(*sets)
     names = [list(dict.fromkeys(runs["row"])) for runs in sets]
@@ -200,51 +189,55 @@ def side_by_side(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _table(root: Path) -> pd.DataFrame:
-    match _kind(root):
-        case "campaign":
-            table = load(root)
-            runs = []
-            for values in table[table["status"] != "missing"].to_dict("records"):
-                known = [name for name in table.attrs["labels"] if pd.notna(values[name])]
-                named = ", ".join(f"{label} {values[label]}" for label in known)
-                runs.append(_row(load_result(root / values["run"])) | {"row": named})
-        case "comparison":
-            runs = list(map(_row, load_runs(root)))
-        case "run":
-            runs = [_row(load_result(root))]
-    if not runs:
-        raise SettingsError(f"{quoted(root)}: no run is done")
-    return pd.DataFrame(runs)
+def _named(first: pd.DataFrame, second: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return both tables with `row`, the name by which a row of one is found in the other.
 
-
-def _row(run: RunResult) -> dict[str, Any]:
-    """Return a run with a name for its row that does not depend on what else is compared there.
-
-    A comparison with one split policy does not name it in its rows; its scenario does.
+    The name has the labels' values. Where none is in both, it is that of the way that the scenarios
+    are (`ways_of`), whatever people have called them.
     """
-    variant = run.variant
-    if not variant and run.mode in DUAL_CONNECTIVITY:
-        variant = load_recorded(Path(run.directory)).pdcp.split
-    name = " ".join(filter(None, (run.transport, run.mode, variant)))
-    facts = {field: getattr(run, field) for field in ("seed", "directory", "workload")}
-    return {"row": name, **facts, **row_of(run)}
+    tables = [runs.assign(row=_label_names(runs)) for runs in (first, second)]
+    if set(tables[0]["row"]) & set(tables[1]["row"]):
+        return tables
+    return [runs.assign(row=_way_names(runs)) for runs in tables]
 
 
-_FACTS = ("row", "seed", "directory", "workload", "status", "reason")
-"""Columns of such a table that are no measures."""
+def _label_names(runs: pd.DataFrame) -> list[str]:
+    named = runs[runs.attrs["labels"]].to_dict("records")
+    return [
+        ", ".join(
+            str(value) if name == LABEL else f"{name} {value_name(value)}"
+            for name, value in row.items()
+            if pd.notna(value)
+        )
+        for row in named
+    ]
+
+
+def _way_names(runs: pd.DataFrame) -> list[str]:
+    root, first = Path(runs.attrs["directory"]), runs[runs["status"] != "missing"]
+    first = first.drop_duplicates("row")
+    own = {row: load_as_run(root / run) for row, run in first[["row", "run"]].to_numpy()}
+    scenarios = {row: scenario.model_copy(update={"seed": 1}) for row, scenario in own.items()}
+    ways = ways_of([*scenarios.values()])
+    names = {
+        row: next(way for way, other in ways.items() if other == scenario)
+        for row, scenario in scenarios.items()
+    }
+    return [names.get(row, row) for row in runs["row"]]
 
 
 def _with_value(root: Path, table: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the runs that have a measure, as `value`."""
-    known = [name for name in map(str, table) if name not in _FACTS and table[name].notna().any()]
-    if measure not in known:
+    """Return the runs that have a measure, as `value`, with their `directory`."""
+    known = measures_of(table, [*table.attrs["labels"], "row"])
+    if measure not in table or not np.isfinite(table[measure].astype(float)).any():
         raise SettingsError(
             f"{quoted(root)}: no run with status ok has {measure}; they have: "
             f"{', '.join(sorted(known))}"
         )
     values = table[measure].astype(float)
-    return table[[*_FACTS]].assign(value=values)[np.isfinite(values)]
+    places = [str(root / run) for run in table["run"]]
+    named = table[["row", "seed"]].assign(directory=places, value=values)
+    return named[np.isfinite(values) & (table["status"] == "ok")]
 
 
 def _differing(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, list[Any]]:
@@ -257,14 +250,8 @@ def _differing(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, list[Any]
     return differ
 
 
-UNITS = {"mbps": "Mbit/s", "ms": "ms", "s": "s", "bytes": "byte"}
-"""Units by the last word of a measure's name."""
-
-
 def _sheet(rows: pd.DataFrame, measure: str) -> Sheet:
-    name, _, last = measure.rpartition("_")
-    unit = UNITS.get(last, "")
-    what = (name if unit else measure).replace("_", " ")
+    what, unit = name_and_unit(measure)
     heads = [Head("configuration", text=True), Head("first", unit), Head("second", unit)]
     heads += [Head("difference", unit), Head("95 %\ninterval", unit, text=True), Head("pairs")]
     sheet = Sheet(heads, title=f"{what[:1].upper()}{what[1:]}: second minus first")
@@ -286,7 +273,7 @@ def _below(
         left = f"; {lost} runs that are not ok are left out" if lost else ""
         yield f"{which}: {root}{left}"
         if only:
-            yield f"Only in the {which.lower()}: {', '.join(only)}"
+            yield f"Only in the {which.lower()}: {'; '.join(only)}"
     if rows.empty:
         yield "No configuration is in both."
     for field, (old, new) in list(differ.items())[:MAX_DIFFERENCES]:

@@ -15,19 +15,20 @@ import yaml
 from yaml import YAMLError
 
 from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields.base import quoted
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.fields.yaml_text import parse_yaml
 from minitopo_dc.installation import shipped
-from minitopo_dc.scenario import Leg, LegSettings, Scenario
+from minitopo_dc.scenario import Leg, LegDirection, Scenario
 from minitopo_dc.scenario.field_paths import set_value
-from minitopo_dc.scenario.presets import NAMES, XN_MS, dual_connectivity
+from minitopo_dc.scenario.presets import NAMES, XN_MS
 
 QUIC: Final = ("quic-picoquic", "mpquic-picoquic")
 KERNEL: Final = ("tcp", "mptcp")
 """The transports of a page: over one path, and over several; those of a kernel by a box."""
 WAYS: Final = {
     **{"quic-picoquic": "DC", "mpquic-picoquic": "MP-QUIC"},
-    **{"tcp": "DC, TCP", "mptcp": "MPTCP"},
+    **{"tcp": "DC (TCP)", "mptcp": "MPTCP"},
 }
 CHOSEN: Final = ("transport.", "mode.", "leg.", "clock.", "pdcp.split.")
 """Paths below fields that the page, as `minitopo-dc compare`, chooses by itself."""
@@ -75,7 +76,7 @@ class LegChoice:
         return capacity | {
             name: value
             for name, value in rest.items()
-            if name == "delay_ms" or value != LegSettings.model_fields[name].default
+            if name == "delay_ms" or value != LegDirection.model_fields[name].default
         }
 
 
@@ -113,6 +114,7 @@ class Choice:
             "transport": QUIC[0],
             "mode": "dc",
             "legs": [{"downlink": leg.settings()} for leg in self.legs],
+            "primary_leg": "nearest",
             "pdcp": {} if self.is_named else {"split": self.dc},
             "workload": {"kind": "download", "size_mb": self.size_mb},
             "congestion_control": self.congestion_control,
@@ -121,8 +123,7 @@ class Choice:
         }
         self._assign(document)
         if self.is_named:
-            legs = Scenario.check(document, "page").legs
-            document |= dual_connectivity(self.dc, legs, self.xn_ms)
+            document |= Scenario.check(document, "page").dc_fields(self.dc, self.xn_ms)
             self._assign(document)
         return document
 
@@ -136,8 +137,8 @@ class Choice:
             try:
                 set_value(document, path, parse_yaml(value))
             except YAMLError as error:
-                problem = getattr(error, "problem", None) or error
-                raise SettingsError(f"{path}={value}: {problem}") from None
+                problem = getattr(error, "problem", None) or "not YAML"
+                raise SettingsError(f"{path}={quoted(value)}: {problem}") from None
 
     def _assignments(self) -> Iterator[tuple[str, str]]:
         if self.t_reordering_ms:
@@ -164,7 +165,7 @@ class Choice:
         for one, several in (QUIC, KERNEL) if self.kernel else (QUIC,):
             of_kernel = {} if one == QUIC[0] else {"transport": one}
             for leg in range(1, len(self.legs) + 1):
-                name = f"leg {leg}" + (", TCP" if of_kernel else "")
+                name = f"leg {leg}" + (" (TCP)" if of_kernel else "")
                 changes[name] = of_kernel | {"mode": "sc", "leg": leg}
             changes[WAYS[one]] = of_kernel
             changes[WAYS[several]] = {"transport": several, "mode": "multipath"}

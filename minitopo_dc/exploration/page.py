@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import ipywidgets as widgets
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -20,17 +20,20 @@ from traitlets import TraitError
 from minitopo_dc import plots
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.exploration.choice import QUIC, TRACES, Choice, LegChoice
-from minitopo_dc.exploration.runs import DELAYS, Newest, Outcome, outcomes
+from minitopo_dc.exploration.runs import DELAYS, SAMPLE_MS, Newest, compared
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.linux_guest import library as guest
 from minitopo_dc.numbers import significant
 from minitopo_dc.pdcp.policies.policy import policy_names
 from minitopo_dc.plots.over_time import LEGS
 from minitopo_dc.plots.theme import grid_of
+from minitopo_dc.results import client_rate
+from minitopo_dc.results.tables.columns import LEG_BYTES
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runs.cautions import cautions
 from minitopo_dc.scenario import Leg
 from minitopo_dc.scenario.presets import NAMES
+from minitopo_dc.ways import Comparison
 
 SIZE_INCHES, DOTS_PER_INCH = (9.0, 5.6), 100
 NO_LAYOUT: Any = "none"
@@ -39,16 +42,12 @@ MARGINS = {"left": 0.09, "right": 0.985, "top": 0.94, "bottom": 0.1, "wspace": 0
 DELAY_COLOURS = ("#332288", "#C8C8C8", "#999933")
 """Of the parts of a delay, to be told apart in grey; none is a way's, or one of two legs'."""
 THICK = 0.7
-
-
-def table_of(outcomes: Sequence[Outcome]) -> pd.DataFrame:
-    """Return a row a run, as `plots` has them."""
-    names = ("way", "seed", "status", "goodput_mbps", "capacity_share")
-    return pd.DataFrame([{name: getattr(run, name) for name in names} for run in outcomes])
+BINS = 40
+"""The bins of a run's rate over time, each at least two samples wide."""
 
 
 @plots.style()
-def draw(outcomes: Sequence[Outcome], figure: Figure | None = None) -> Any:
+def draw(comparison: Comparison, figure: Figure | None = None) -> Any:
     """Draw what the ways did; of several seeds the bars are means, the curves those of the first.
 
     Returns:
@@ -57,26 +56,20 @@ def draw(outcomes: Sequence[Outcome], figure: Figure | None = None) -> Any:
     figure = figure or Figure(layout=NO_LAYOUT)
     figure.set(size_inches=SIZE_INCHES, dpi=DOTS_PER_INCH)
     figure.subplots_adjust(**MARGINS)
-    grid = grid_of(figure, 2, 2)
+    grid, runs = grid_of(figure, 2, 2), comparison.runs
     bars, rate, carried, delay = grid.flat
-    plots.comparison(table_of(outcomes), ax=bars)
+    plots.comparison(runs, ax=bars)
     bars.set(title="goodput", xlabel="Mbit/s; frame: what the legs could carry")
-    ways = plots.ordered(run.way for run in outcomes)
-    _rates(rate, [run for run in outcomes if run.seed == outcomes[0].seed])
-    good = {way: [run for run in outcomes if (run.way, run.status) == (way, "ok")] for way in ways}
-    legs = max((len(run.leg_bytes) for run in outcomes), default=0)
-    _stacks(
-        carried,
-        {
-            f"leg {leg + 1}": [_mean(run.leg_bytes[leg] / 1e6 for run in good[way]) for way in ways]
-            for leg in range(legs)
-        },
-        LEGS,
-    )
+    first = runs[(runs["seed"] == runs["seed"].iloc[0]) & (runs["status"] == "ok")]
+    _rates(rate, {row["way"]: row for row in first.to_dict("records")}, comparison.directory)
+    ways = plots.ordered(runs["way"])
+    means = runs.groupby("way").mean(numeric_only=True).reindex(ways).fillna(0.0)
+    legs = [name for name in map(str, means) if name.startswith(LEG_BYTES)]
+    names = (f"leg {number}" for number in range(1, len(legs) + 1))
+    mega = [(means[leg] / 1e6).tolist() for leg in legs]
+    _stacks(carried, dict(zip(names, mega, strict=True)), LEGS)
     carried.set(title="carried by each leg", xlabel="MB of IP packets")
-    parts = {
-        part: [_mean(run.delay_ms[part] for run in good[way]) for way in ways] for part in DELAYS
-    }
+    parts = {part: means.get(f"{part}_ms", means.iloc[:, 0] * 0).tolist() for part in DELAYS}
     _stacks(delay, parts, DELAY_COLOURS)
     delay.set(title="delay of a packet", xlabel="ms, mean")
     for axes in (carried, delay):
@@ -95,18 +88,12 @@ def png_of(grid: Any) -> bytes:
     return file.getvalue()
 
 
-def _mean(values: Any) -> float:
-    known = [*values]
-    return float(np.mean(known)) if known else 0.0
-
-
-def _rates(axes: Axes, runs: Sequence[Outcome]) -> None:
-    looks = plots.looks(run.way for run in runs)
-    for run in runs:
-        look = looks[run.way]
+def _rates(axes: Axes, runs: Mapping[str, Mapping[Any, Any]], directory: Path) -> None:
+    for way, look in plots.looks(runs).items():
+        bin_s = max(2 * SAMPLE_MS / 1000, runs[way]["completion_s"] / BINS)
+        rate = client_rate(directory / runs[way]["run"], bin_s)
         line: dict[str, Any] = {"color": look.colour, "linestyle": look.dash}
-        if len(run.rate):
-            axes.plot(run.rate["time_s"], run.rate["rate_mbps"], label=run.way, **line)
+        axes.plot(rate["time_s"], rate["rate_mbps"], label=way, **line)
     axes.set(title="received over time", xlabel="time (s)", ylabel="Mbit/s")
     axes.set(xlim=(0, None), ylim=(0, None))
     if axes.lines:
@@ -173,7 +160,7 @@ class Explorer:
         self.time, self.error, self.notes = (widgets.HTML() for _ in range(3))
         self.error.add_class("minitopo-dc-error")
         self.words = {name: widgets.HTML() for name in ("YAML", "Python", "command line")}
-        self.outcomes: Sequence[Outcome] = ()
+        self.comparison: Comparison | None = None
         self._newest = Newest(self._answer)
         for row in (*self._legs, self._rest):
             for widget in row.values():
@@ -198,9 +185,9 @@ class Explorer:
         from matplotlib import pyplot  # noqa: PLC0415 (it looks for a screen)
 
         self.settle()
-        if not self.outcomes:
+        if self.comparison is None:
             raise SettingsError("the page has no picture yet")
-        return draw(self.outcomes, pyplot.figure(layout=NO_LAYOUT))
+        return draw(self.comparison, pyplot.figure(layout=NO_LAYOUT))
 
     def __repr__(self) -> str:
         """Return what stands on the page, as a terminal and a code host show it."""
@@ -234,11 +221,11 @@ class Explorer:
         """Run a choice and show it, unless a newer one has come meanwhile."""
         choice, since = request
         try:
-            runs = outcomes(choice, is_old)
-            if runs is None:
+            comparison = compared(choice, is_old)
+            if comparison is None:
                 return
-            self.outcomes, self.picture.value = runs, png_of(draw(runs))
-            self.notes.value = "<br>".join(map(html.escape, _notes(choice, runs)))
+            self.comparison, self.picture.value = comparison, png_of(draw(comparison))
+            self.notes.value = "<br>".join(map(html.escape, _notes(choice, comparison)))
             texts = choice.yaml(), choice.python(), choice.command()
             for name, text in zip(self.words, texts, strict=True):
                 self.words[name].value = f'<pre style="{WORDS}">{html.escape(text)}</pre>'
@@ -251,10 +238,10 @@ class Explorer:
             self.error.value = f'<b style="color: #B2182B">{words}</b>'
 
 
-def _notes(choice: Choice, runs: Sequence[Outcome]) -> list[str]:
-    lines = [words for way in choice.ways().values() for words in cautions(way)]
-    lines += [f"{run.way}: {run.status}: {run.reason}" for run in runs if run.status != "ok"]
-    return [*dict.fromkeys(lines)]
+def _notes(choice: Choice, comparison: Comparison) -> list[str]:
+    lines = [finding.sentence for finding in comparison.findings]
+    lines += [words for way in choice.ways().values() for words in cautions(way)]
+    return [*dict.fromkeys([*lines, *comparison.not_ok()])]
 
 
 def _values(row: Row) -> dict[str, Any]:

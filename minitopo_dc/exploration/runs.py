@@ -5,72 +5,30 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from minitopo_dc.clocks import build_missing, run_scenario
+from minitopo_dc.campaign.executors import Results, Scenarios, perform, pooled
+from minitopo_dc.clocks import build_missing
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.exploration.choice import Choice
-from minitopo_dc.pool import Killed, Pool
-from minitopo_dc.results import client_rate, leg_series
+from minitopo_dc.pool import Pool
+from minitopo_dc.results import leg_series
 from minitopo_dc.results.measures.pdcp import reordering_wait_ms
-from minitopo_dc.runs.check import check_rows
-from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
-from minitopo_dc.scenario import Scenario
-from minitopo_dc.scratch import scratch
+from minitopo_dc.runs.perform import Retries
+from minitopo_dc.ways import Comparison, compare
 
 MOST_S = 60.0
 """A lot of runs that has not ended by then is given up."""
 SAMPLE_MS = 10
 """How often the elements sample their queues in a run of a page."""
-BINS = 40
-"""The bins of a run's rate over time, each at least two samples wide."""
 DELAYS = ("queue", "propagation", "reordering")
 """What the delay of a packet consists of."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What the page shows of one run."""
-
-    way: str
-    seed: int
-    status: str
-    reason: str = ""
-    goodput_mbps: float = math.nan
-    capacity_share: float = math.nan
-    leg_bytes: tuple[int, ...] = ()
-    rate: pd.DataFrame = field(default_factory=pd.DataFrame)
-    """`time_s`, `rate_mbps`: what the client received."""
-    delay_ms: dict[str, float] = field(default_factory=dict)
-    """The mean of a packet, by `DELAYS`."""
-
-
-def outcome_of(way: str, scenario: Scenario) -> Outcome:
-    """Run a scenario, and return what the page shows of it; its files are gone then."""
-    with scratch() as place:
-        run = place / "run"
-        result = run_scenario(scenario.evolve(statistics_ms=SAMPLE_MS), run)
-        if result.status != "ok" or result.completion_s is None:
-            return Outcome(way, scenario.seed, result.status, result.reason)
-        bin_s = max(2 * SAMPLE_MS / 1000, result.completion_s / BINS)
-        return Outcome(
-            way,
-            scenario.seed,
-            result.status,
-            goodput_mbps=result.measures["goodput_mbps"],
-            capacity_share=result.measures["capacity_share"],
-            leg_bytes=tuple(result.leg_bytes or ()),
-            rate=client_rate(run, bin_s),
-            delay_ms=mean_delays_ms(run),
-        )
 
 
 def mean_delays_ms(run: Path) -> dict[str, float]:
@@ -94,49 +52,49 @@ def mean_delays_ms(run: Path) -> dict[str, float]:
 @cache
 def _pool() -> Pool:
     """Return the processes of all pages of this process."""
-    return Pool(outcome_of, len(os.sched_getaffinity(0)))
+    return Pool(perform, len(os.sched_getaffinity(0)))
 
 
 _one_at_a_time = Lock()
 
 
-def outcomes(choice: Choice, is_old: Callable[[], bool]) -> list[Outcome] | None:
-    """Return the outcome of each way and seed; None when a newer choice has overtaken this one.
+def compared(choice: Choice, is_old: Callable[[], bool]) -> Comparison | None:
+    """Compare the ways of a choice; None when a newer choice has overtaken this one.
 
-    Between two lots of runs, each of a run a process, it is asked whether that is so.
+    Its runs have the mean delays of a packet beside their measures: `queue_ms`, ... (`DELAYS`).
 
     Raises:
         InputError: a value of the choice is wrong.
         MinitopoDcError: a run took too long, or its process ended.
     """
-    ways = choice.ways()
-    check_rows([*ways.values()])
+    chosen = choice.ways().items()
+    ways = {name: way.evolve(statistics_ms=SAMPLE_MS) for name, way in chosen}
     build_missing(ways.values())
-    own = registered_in_script()
-    calls = [
-        (way, with_script_plugins(scenario.evolve(seed=seed), own))
-        for seed in choice.seed_numbers()
-        for way, scenario in ways.items()
-    ]
-    number, ended = len(os.sched_getaffinity(0)), list[Outcome]()
-    for begin in range(0, len(calls), number):
+    workers = partial(_in_lots, is_old)
+    made = compare(ways, choice.seed_numbers(), executor=workers, progress=False)
+    if (made.runs["status"] == "missing").any():
+        if is_old():
+            return None
+        raise MinitopoDcError(f"given up: not done after {MOST_S:g} s; a smaller size may be")
+    places = [made.directory / run for run in made.runs["run"]]
+    good = made.runs["status"] == "ok"
+    delays = [mean_delays_ms(run) if ok else {} for run, ok in zip(places, good, strict=True)]
+    for part in DELAYS:
+        made.runs[f"{part}_ms"] = [own.get(part, math.nan) for own in delays]
+    return made
+
+
+def _in_lots(
+    is_old: Callable[[], bool], scenarios: Scenarios, retries: Retries, working: Path
+) -> Results:
+    """Make runs in lots, each of a run a process; between two it is asked whether they are old."""
+    names, number = [*scenarios], len(os.sched_getaffinity(0))
+    for begin in range(0, len(names), number):
+        lot = {name: scenarios[name] for name in names[begin : begin + number]}
         with _one_at_a_time:
             if is_old():
-                return None
-            ended += _lot(calls[begin : begin + number])
-    return ended
-
-
-def _lot(calls: Sequence[tuple[str, Scenario]]) -> list[Outcome]:
-    lot = dict(_pool().results(calls, time.monotonic() + MOST_S))
-    if len(lot) < len(calls):
-        raise MinitopoDcError(f"given up: not done after {MOST_S:g} s; a smaller size may be")
-    for outcome in lot.values():
-        if isinstance(outcome, Killed):
-            raise MinitopoDcError(outcome.reason)
-        if isinstance(outcome, Exception):
-            raise outcome
-    return [lot[place] for place in range(len(calls))]
+                return
+            yield from pooled(_pool(), time.monotonic() + MOST_S, lot, retries, working)
 
 
 class Newest:

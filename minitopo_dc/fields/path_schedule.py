@@ -59,7 +59,7 @@ class PathSchedule(Settings):
 
     initial: tuple[Number, ...] | None = None
     """The legs that have a path at first; on the first of them the connection begins. None: all
-    legs of the scenario, in their order, as without a schedule."""
+    legs of the scenario, `primary_leg` first, as without a schedule."""
     schedule: tuple[PathChange, ...] = ()
     """The changes in the order of their times; of equal times the list's order holds."""
     each_carries: LeftOut[bool] = True
@@ -86,14 +86,18 @@ class PathSchedule(Settings):
                 )
         return self
 
-    def plan(self, legs: int) -> PathPlan:
-        """Return the schedule after checking it for a scenario with so many legs.
+    def plan(self, legs: int, primary: int = 1) -> PathPlan:
+        """Return the schedule after checking it for a scenario.
+
+        Args:
+            legs: how many it has.
+            primary: the number of the leg on which a connection begins, if nothing is said here.
 
         Raises:
             SettingsError: a leg does not exist.
             PathChangeError: a change does not fit the paths that are then open.
         """
-        initial = tuple(range(1, legs + 1)) if self.initial is None else self.initial
+        initial = primary_first(legs, primary) if self.initial is None else self.initial
         for leg in initial:
             _check_leg("initial", leg, legs)
         status: dict[int, PathStatus] = dict.fromkeys(initial, "available")
@@ -152,12 +156,15 @@ class PathPlan:
     @classmethod
     def whole(cls, legs: int) -> PathPlan:
         """Return the plan without a schedule: a path on every leg from the beginning to the end."""
-        return cls(tuple(range(1, legs + 1)))
+        return cls(primary_first(legs, 1))
 
     def is_whole(self, legs: int) -> bool:
-        """Return whether the paths are those without a schedule for so many legs."""
-        plain = (self.initial, self.events) == (self.whole(legs).initial, ())
-        return plain and not self.start_fields
+        """Return whether each of so many legs has a path from the beginning to the end."""
+        return len(self.initial) == legs and not self.events and not self.start_fields
+
+    def is_default(self, legs: int) -> bool:
+        """Return whether the paths are those of a transport that knows no schedule and no roles."""
+        return self.is_whole(legs) and self.initial == self.whole(legs).initial
 
     @property
     def start_fields(self) -> tuple[str, ...]:
@@ -239,6 +246,11 @@ class PathPlan:
                 begin = None
         if begin is not None:
             yield begin, inf
+
+
+def primary_first(legs: int, primary: int) -> tuple[int, ...]:
+    """Return the numbers of all legs, the primary one first."""
+    return (primary, *(leg for leg in range(1, legs + 1) if leg != primary))
 
 
 def without(period: Period, down: Sequence[Period]) -> Iterator[Period]:

@@ -95,7 +95,7 @@ class LegStatistics:
     dropped_flush: int
     queue_packets: int
     queue_bytes: int
-    queue_max: int
+    queue_max_packets: int
     air_packets: int
     dropped_early: int | None = field(default=None, kw_only=True)
     marked_packets: int | None = field(default=None, kw_only=True)
@@ -352,7 +352,7 @@ class QueuedLeg(AnyLeg[T]):
             "dropped_loss": dropped_loss,
             "dropped_stop": self._dropped_stop,
             "dropped_flush": self._dropped_flush,
-            "queue_max": self._queue_max,
+            "queue_max_packets": self._queue_max,
         }
 
     def _managed(self) -> dict[str, int]:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from minitopo_dc.extension import build_directory, digest_file, digest_of, is_intact, put
 from minitopo_dc.extension.make import LOCK, SCRATCH, BuildError, build_lock, remove_others, run
-from minitopo_dc.files import write_whole
+from minitopo_dc.files import UnreadableError, check_size, write_whole
 from minitopo_dc.linux_guest.library import (
     AGENT,
     CACHE,
@@ -44,6 +44,8 @@ PACKAGE = f"linux-source-{SERIES}"
 INSTALLED = Path("/usr/src") / f"{PACKAGE}.tar.xz"
 """The package's one file."""
 ADVICE = f"name a tree or an archive of Linux {SERIES}: minitopo-dc build linux --source PATH"
+MAX_TREE_BYTES = 1 << 32
+"""The most bytes that are unpacked of an archive: several times a kernel's."""
 DESCRIPTIONS = re.compile(r"Kconfig|Makefile|Kbuild")
 """What says of a folder what is in it: needed of all of them."""
 WHOLE = (
@@ -62,7 +64,7 @@ FILE_SYSTEMS = (
 )
 
 
-class Source(NamedTuple):
+class KernelSource(NamedTuple):
     """Sources of the kernel, in a tree or an archive."""
 
     path: Path
@@ -71,7 +73,7 @@ class Source(NamedTuple):
     """Where they came from, for the record of the build."""
 
 
-def find_source(given: Path | None, scratch: Path, say: Callable[[str], None]) -> Source:
+def find_source(given: Path | None, scratch: Path, say: Callable[[str], None]) -> KernelSource:
     """Return the sources that the user named, that are installed, or that the distribution has.
 
     Raises:
@@ -80,9 +82,9 @@ def find_source(given: Path | None, scratch: Path, say: Callable[[str], None]) -
     if given is not None:
         if not given.exists():
             raise BuildError(f"--source: {given} does not exist")
-        return Source(given.resolve(), str(given))
+        return KernelSource(given.resolve(), str(given))
     if INSTALLED.exists():
-        return Source(INSTALLED, f"{PACKAGE}, installed")
+        return KernelSource(INSTALLED, f"{PACKAGE}, installed")
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
         raise BuildError(f"no apt-get here that could get {PACKAGE}: {ADVICE}")
     say(f"getting the sources ({PACKAGE}, 150 MB, by apt-get)")
@@ -94,10 +96,10 @@ def find_source(given: Path | None, scratch: Path, say: Callable[[str], None]) -
     unpacked = scratch / "package"
     command = ["dpkg-deb", "--extract", str(package), str(unpacked)]
     run(command, f"dpkg-deb cannot unpack {package.name}")
-    return Source(unpacked / INSTALLED.relative_to("/"), package.name)
+    return KernelSource(unpacked / INSTALLED.relative_to("/"), package.name)
 
 
-def unpack(source: Source, tree: Path) -> str:
+def unpack(source: KernelSource, tree: Path) -> str:
     """Copy the needed sources into an empty tree; return their hash, or that of their Makefile.
 
     Raises:
@@ -148,6 +150,7 @@ def _copy(source: Path, tree: Path) -> None:
 
 
 def _extract(archive: Path, tree: Path) -> None:
+    unpacked = 0
     try:
         with tarfile.open(archive, "r|*") as tar:
             # Python 3.11.4 and newer; before, links may lead out of the tree.
@@ -156,9 +159,11 @@ def _extract(archive: Path, tree: Path) -> None:
                 parts = PurePosixPath(member.name).parts
                 path = PurePosixPath(*parts[1:]) if len(parts) > 1 else None
                 if path is not None and not member.isdir() and is_needed(path):
+                    unpacked += member.size
+                    check_size(unpacked, MAX_TREE_BYTES)
                     member.name = str(path)
                     tar.extract(member, tree)
-    except (tarfile.TarError, EOFError) as error:
+    except (tarfile.TarError, EOFError, UnreadableError) as error:
         raise BuildError(f"{archive} cannot be unpacked: {error}") from None
 
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minitopo_dc.media.abr import AbrAlgorithm, AbrError, AbrView, Download, Progress
-from minitopo_dc.media.video import Video
+from minitopo_dc.media.abr import AbrAlgorithm, AbrError, AbrView, DownloadProgress, SegmentDownload
+from minitopo_dc.media.video import SegmentedVideo
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 CHECK_NS = 50 * NS_PER_MS
@@ -31,7 +31,7 @@ HALF_LIVES_S = (3.0, 8.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SegmentRequest:
     """Action: ask for a segment; `number` counts all requests of a session, from 0."""
 
     number: int
@@ -55,12 +55,12 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class EndSession:
     """Action: end the session, as all that was to be asked for is there."""
 
 
 @dataclass(slots=True)
-class Segment:
+class VideoSegment:
     """One segment and what became of it; times in ns of the user's clock, None: not yet.
 
     Attributes:
@@ -111,7 +111,7 @@ class PlayerSettings:
 class _Running:
     """The request that is being answered."""
 
-    request: Request
+    request: SegmentRequest
     since_ns: int
     received: int = 0
     first_ns: int | None = None
@@ -210,10 +210,10 @@ class _Intent:
 class Player:
     """Plays one session, which begins with the first `next`."""
 
-    def __init__(self, video: Video, abr: AbrAlgorithm, settings: PlayerSettings) -> None:
+    def __init__(self, video: SegmentedVideo, abr: AbrAlgorithm, settings: PlayerSettings) -> None:
         """Take the video, the ABR algorithm and the player's parameters, which fit the video."""
         self.video = video
-        self.segments: list[Segment] = []
+        self.segments: list[VideoSegment] = []
         """The segments that were asked for."""
         self._abr = abr
         self._settings = settings
@@ -231,7 +231,7 @@ class Player:
         """Return when it began to play (ns), None if it has not."""
         return self._picture.started_ns
 
-    def next(self, now: int) -> Request | Cancel | Wait | End:
+    def next(self, now: int) -> SegmentRequest | Cancel | Wait | EndSession:
         """Return what is to be done at `now` (ns); call again after it was done, or at its moment.
 
         Raises:
@@ -239,7 +239,7 @@ class Player:
         """
         self._picture.go_on(now)
         if self._done == self._settings.segments:
-            return End()
+            return EndSession()
         if self._running is not None:
             return self._check(self._running, now)
         if self._intent is None and not self._has_room(now):
@@ -287,14 +287,14 @@ class Player:
                 f"allowed with video {self.video.name}: 0 to {most}"
             )
 
-    def _ask(self, quality: int, now: int) -> Request:
+    def _ask(self, quality: int, now: int) -> SegmentRequest:
         size = self.video.sizes_bytes[self._done][quality]
         if len(self.segments) == self._done:
-            self.segments.append(Segment(self._done, quality, size, now))
+            self.segments.append(VideoSegment(self._done, quality, size, now))
         else:
             segment = self.segments[self._done]
             segment.quality, segment.size_bytes, segment.first_byte_ns = quality, size, None
-        request = Request(self._requests, self._done, quality, size)
+        request = SegmentRequest(self._requests, self._done, quality, size)
         self._running = _Running(request, now)
         self._requests += 1
         return request
@@ -329,7 +329,9 @@ class Player:
         transfer_s = max(1e-6, (now - running.first_ns) / NS_PER_S)
         self._estimate.add(kbit, transfer_s, (running.first_ns - since) / NS_PER_S)
         level_s = self._picture.level_ns / NS_PER_S
-        self._abr.downloaded(Download(request.quality, (now - since) / NS_PER_S, None, level_s))
+        self._abr.downloaded(
+            SegmentDownload(request.quality, (now - since) / NS_PER_S, None, level_s)
+        )
         self._done += 1
         self._running = None
         is_last = self._done == self._settings.segments
@@ -354,9 +356,9 @@ class Player:
             return Wait(now + CHECK_NS)
         return self._abandon(running, lower, now)
 
-    def _progress(self, running: _Running, now: int) -> Progress:
+    def _progress(self, running: _Running, now: int) -> DownloadProgress:
         assert running.first_ns is not None
-        return Progress(
+        return DownloadProgress(
             quality=running.request.quality,
             kbit=running.request.size_bytes * 8 / 1000,
             received_kbit=running.received * 8 / 1000,
@@ -369,7 +371,7 @@ class Player:
         self._check_quality(lower)
         elapsed_s = (now - running.since_ns) / NS_PER_S
         level_s = self._picture.level_ns / NS_PER_S
-        self._abr.downloaded(Download(running.request.quality, elapsed_s, lower, level_s))
+        self._abr.downloaded(SegmentDownload(running.request.quality, elapsed_s, lower, level_s))
         segment = self.segments[-1]
         segment.abandoned += 1
         segment.wasted_bytes += running.received

@@ -22,7 +22,7 @@ class VideoError(InputError):
 
 
 @dataclass(frozen=True)
-class Video:
+class SegmentedVideo:
     """A video that can be asked for in segments.
 
     Attributes:
@@ -57,7 +57,7 @@ STALL_WEIGHT_KBPS = 3000.0
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class VideoSession:
     """A session as its viewer saw it.
 
     Attributes:

@@ -114,7 +114,7 @@ NAMES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class ExperimentFlow:
     """One of several downloads that run at once."""
 
     line: Line
@@ -140,7 +140,7 @@ class Experiment:
     sysctl: dict[str, str]
     captures: tuple[str, ...]
     """The hosts whose packets are captured."""
-    flows: tuple[Flow, ...]
+    flows: tuple[ExperimentFlow, ...]
     paths: PathSchedule | None
     """The path schedule; legs are numbered from 1, as `path_c2r_0` is leg 1."""
     clock: str | None
@@ -224,7 +224,7 @@ def _sysctl(file: ParameterFile, key: str) -> Iterator[str]:
     yield " ".join(map(str, sizes))
 
 
-def _flow(line: Line) -> Flow:
+def _flow(line: Line) -> ExperimentFlow:
     """Read `dc[,transport]`, `dc-duplicate[,transport]` or `sc[,path[,transport]]`."""
     mode = word(line, line.value.partition(",")[0].strip(), "mode", FLOW_MODES)
     names = ("mode", "path", "transport") if mode == "sc" else ("mode", "transport")
@@ -232,7 +232,7 @@ def _flow(line: Line) -> Flow:
     path, transport = given.get("path", "0"), given.get("transport")
     if mode != "sc" and transport is not None and transport.isdigit():
         raise line.error(f"{mode} uses all paths; only sc names one")
-    return Flow(line, mode, whole(line, path, "path", 0, 250), transport)
+    return ExperimentFlow(line, mode, whole(line, path, "path", 0, 250), transport)
 
 
 def _paths(file: ParameterFile) -> PathSchedule | None:

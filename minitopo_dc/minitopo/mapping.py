@@ -6,17 +6,20 @@ gnb and the server, which has one address per link.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from minitopo_dc.fields import PathSchedule, SettingsError
 from minitopo_dc.minitopo.experiment import (
+    CAPTURES,
     FILE_KEYS,
+    IGNORED,
     IPERF,
     IPERF_PARALLEL,
     IPERF_TIME,
+    NAMES,
     NONE,
     PATHS,
     PING,
@@ -49,6 +52,7 @@ OWN_KEYS = {
     "mptcpEnabled": [*WEB, IPERF, *PROGRAMS],
 }
 """Keys that only some experiment types have."""
+OF_TRANSFERS = {*NAMES} - {*IGNORED, *SYSCTLS, *CAPTURES, "xpType", "desc"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,8 @@ def read_minitopo(
     if experiment.type.value == NONE:
         real = {"sysctl": experiment.sysctl, "capture": experiment.captures}
         scenario = paths_scenario(topology, real=real)
-        notes = (*seen, *experiment.notes, *_without_transfer(topology))
+        unused = _without_transfer(topology, experiment.source.lines)
+        notes = (*seen, *experiment.notes, *unused)
         return MinitopoRun(scenario, notes, interactive=True)
     scenario = _transfer(topology, experiment)
     notes = (*seen, *experiment.notes, *_notes(topology, experiment, scenario))
@@ -171,7 +176,7 @@ def _transport(topology: Topology, experiment: Experiment) -> str:
     if kind in (*WEB, IPERF):
         return _tcp_or_mptcp(topology, experiment)
     if kind in ("quic", REQUEST_RESPONSE):
-        return "mpquic" if experiment.quic_multipath else "quic"
+        return "mpquic-picoquic" if experiment.quic_multipath else "quic"
     return COMMAND if kind in PROGRAMS else kind
 
 
@@ -243,7 +248,7 @@ def _paths(
         raise line.error(f"mode {mode} has no paths to schedule; allowed: xpType {able}")
     legs = len(topology.c2r)
     try:
-        whole = schedule.plan(legs).is_whole(legs)
+        whole = schedule.plan(legs).is_default(legs)
     except SettingsError as error:
         raise line.error(f"{error} (leg 1 is path_c2r_0)") from None
     if not whole and not get_runner(transport).takes_paths:
@@ -294,6 +299,8 @@ def _notes(topology: Topology, experiment: Experiment, scenario: Scenario) -> It
     for key, owners in OWN_KEYS.items():
         if key in given and kind not in owners:
             yield given[key].says(f"ignored: only xpType:{' or '.join(owners)} has it")
+    if "mptcpEnabled" in given and experiment.mptcp and len(topology.c2r) < 2:
+        yield given["mptcpEnabled"].says("ignored: MPTCP here needs two c2r paths; this is TCP")
     if "congctrl" in given and not get_runner(scenario.transport).congestion_controls:
         yield given["congctrl"].says(f"ignored: xpType:{kind} has no congestion control")
     without_file = kind in (PING, REQUEST_RESPONSE, IPERF, SIRI_MSG)
@@ -310,8 +317,11 @@ def _notes(topology: Topology, experiment: Experiment, scenario: Scenario) -> It
     yield from _backups(topology)
 
 
-def _without_transfer(topology: Topology) -> Iterator[str]:
+def _without_transfer(topology: Topology, experiment: Sequence[Line] = ()) -> Iterator[str]:
     """Yield notes on lines that Mininet's command line makes no use of."""
+    for line in experiment:
+        if line.key in OF_TRANSFERS:
+            yield line.says(f"ignored: xpType:{NONE} transfers nothing")
     if topology.path_lines is not None:
         yield topology.path_lines.first.says("ignored, as all pathAt lines: nothing is transferred")
     yield from _backups(topology)

@@ -35,7 +35,7 @@ EXTENSION = Extension(
     module="minitopo_dc_native",
     title="the native core",
     folder=_HERE,
-    made_of=("native.h", *HEADERS, *SOURCES, "library.py", "../picoquic/helper.h"),
+    made_of=("native.h", *HEADERS, *SOURCES, "library.py", "../quic/stack.h"),
 )
 OTHER = "MINITOPO_DC_NATIVE"
 """The environment variable that names another build of it, e.g. one with sanitizers."""
@@ -156,7 +156,7 @@ def compile_core(directory: Path, options: Sequence[str]) -> Path:
     glue = directory / f"{EXTENSION.module}.c"
     declared = (here / "native.h").read_text(encoding="ascii") + CALLED
     write_glue(EXTENSION.module, declared, ["native.h"], glue)
-    includes = (f"-I{here}", f"-I{here.parent / 'picoquic'}")
+    includes = (f"-I{here}", f"-I{here.parent / 'quic'}")
     own = (*FLAGS, *options, *WARNINGS, *includes, *_like_this_python())
     jobs = [(glue, (*FLAGS, *options, "-w", *includes, f"-I{python_headers()}"))]
     objects = compile_all(jobs + [(here / name, own) for name in SOURCES], directory)

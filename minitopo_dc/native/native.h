@@ -12,7 +12,7 @@ typedef struct capacity capacity;
 typedef struct {
     int64_t pushed_packets, pushed_bytes, delivered_packets, delivered_bytes;
     int64_t dropped_queue, dropped_loss, dropped_stop, dropped_flush;
-    int64_t queue_packets, queue_bytes, queue_max, air_packets;
+    int64_t queue_packets, queue_bytes, queue_max_packets, air_packets;
     /* With a queue discipline. */
     int64_t dropped_early, marked_packets, ect0_packets, ect1_packets, ce_packets;
     int64_t dropped_mtu; /* with an MTU */

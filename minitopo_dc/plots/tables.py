@@ -137,15 +137,15 @@ def fit_bars(figure: Any, rows: int = 1) -> None:
 def comparison(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw a comparison: goodput by way with 95 % intervals, in frames of what legs could carry.
 
-    >>> plots.comparison(load_results("results/compare"))
+    >>> plots.comparison(dc.load("results/compare"))
 
-    The ways are those of the column `way`, else of `transport`, `mode` and `variant` together.
-    There are frames if the table has `capacity_share`.
+    The ways are those of the column `way`, else of all labels together. There are frames if the
+    table has `capacity_share`.
     """
     if "way" not in table:
-        check_columns(table, "transport", "mode")
-        parts = table.reindex(columns=["transport", "mode", "variant"]).fillna("").astype(str)
-        table = table.assign(way=parts.agg(" ".join, axis=1).str.split().str.join(" "))
+        labels = table.attrs.get("labels") or ["way"]
+        check_columns(table, *labels)
+        table = table.assign(way=table[labels].map(value_name).agg(" ".join, axis=1))
     y = main_measure(table)
     axes = bars(table, "way", y=y, ax=ax)
     if y == "goodput_mbps" and "capacity_share" in table:

@@ -206,7 +206,7 @@ KERNEL_NEEDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class MachineFinding:
     """The result of looking for one thing."""
 
     name: str
@@ -219,7 +219,7 @@ class Finding:
     """The command, or the action, that gets it; empty when it is there."""
 
 
-def check() -> list[Finding]:
+def check() -> list[MachineFinding]:
     """Look for everything that the testbed uses; the kernel's features are tried, not guessed."""
     return [*_check_tools(), *_check_modules(), *_check_kernel(), *_check_transports()]
 
@@ -234,7 +234,7 @@ def real_obstacle() -> str | None:
     return None if first is None else f"{first.name}: {first.detail}; {first.remedy}"
 
 
-def exit_status(findings: Iterable[Finding]) -> int:
+def exit_status(findings: Iterable[MachineFinding]) -> int:
     """Return 0 when the main job can run (elements, TCP, QUIC), else 1."""
     return int(any(finding.status == "missing" for finding in findings))
 
@@ -251,7 +251,7 @@ def root_command() -> str:
     return shlex.join(["sudo", str(shown), "check"])
 
 
-def _check_tools() -> Iterator[Finding]:
+def _check_tools() -> Iterator[MachineFinding]:
     for tool in TOOLS:
         enables = KERNEL_BACKEND if tool.name == "tc" else ELEMENT
         # Runs call them by name; a user who is not root would have them from sudo's PATH.
@@ -261,7 +261,7 @@ def _check_tools() -> Iterator[Finding]:
         yield as_finding(tool.name, enables, reason, remedy, found=tool_version(tool))
 
 
-def _check_modules() -> Iterator[Finding]:
+def _check_modules() -> Iterator[MachineFinding]:
     remedy = SET_UP_AGAIN if checkout() else SET_UP
     for name in MODULES:
         reason = ""
@@ -274,7 +274,7 @@ def _check_modules() -> Iterator[Finding]:
         yield as_finding(name, ELEMENT, reason, remedy, found="importable")
 
 
-def _check_kernel() -> Iterator[Finding]:
+def _check_kernel() -> Iterator[MachineFinding]:
     outcomes = probe_kernel()
     for name, enables, remedy in KERNEL_NEEDS:
         reason = outcomes[name]
@@ -283,7 +283,7 @@ def _check_kernel() -> Iterator[Finding]:
         yield as_finding(f"kernel: {name}", enables, reason, action, found="works")
 
 
-def _check_transports() -> Iterator[Finding]:
+def _check_transports() -> Iterator[MachineFinding]:
     """Yield a finding for each runner; it is there when one congestion control works."""
     for runner in all_runners():
         controls = runner.congestion_controls or ("",)  # icmp has none
@@ -297,10 +297,10 @@ def _check_transports() -> Iterator[Finding]:
 
 def as_finding(
     name: str, enables: str, reason: str, remedy: str, *, found: str | None = None
-) -> Finding:
+) -> MachineFinding:
     """Return a finding; `reason` says what is wrong, or, if empty, `found` says what is there."""
     if not reason:
-        return Finding(name, "ok", found or "", enables, "")
+        return MachineFinding(name, "ok", found or "", enables, "")
     essential = (ELEMENT, *(runner.name for runner in all_runners() if runner.essential))
     status: Status = "missing" if enables in essential else "optional-missing"
-    return Finding(name, status, reason, enables, remedy)
+    return MachineFinding(name, status, reason, enables, remedy)

@@ -14,9 +14,6 @@ from .measures.utilisation import flow_rates as flow_rates
 from .measures.utilisation import open_capacity as open_capacity
 from .metrics import capacity_over_time as capacity_over_time
 from .run_result import RunResult as RunResult
-from .tables.runs import load_results as load_results
-from .tables.runs import results_table as results_table
-from .tables.runs import save_tables as save_tables
 from .tables.series import buffer_over_time as buffer_over_time
 from .tables.series import client_rate as client_rate
 from .tables.series import leg_rates as leg_rates

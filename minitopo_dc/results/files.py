@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from minitopo_dc.data_model import RENAMED, UNVERSIONED, check_version
+from minitopo_dc.data_model import check_version
 from minitopo_dc.errors import InputError
 from minitopo_dc.files import UnreadableError, opened, parse_json, read_text, write_whole
 from minitopo_dc.results.run_result import MAX_BYTES
@@ -148,7 +148,7 @@ def is_finite(table: pd.DataFrame) -> bool:
 
 
 def read_csv(run: Path, path: Path) -> pd.DataFrame:
-    """Read a CSV file of a run, with the present names of its columns.
+    """Read a CSV file of a run.
 
     Raises:
         ResultError: it is missing, or no table.
@@ -164,7 +164,7 @@ def read_csv(run: Path, path: Path) -> pd.DataFrame:
         raise ResultError(f"{path}: its rows are longer than its header") from None
     except (ValueError, OverflowError) as error:  # no header, rows of different lengths, no UTF-8
         raise ResultError(f"{path}: {' '.join(str(error).split())}") from None
-    return table if check_version(run) > UNVERSIONED else table.rename(columns=RENAMED)
+    return table
 
 
 def seal(directory: Path) -> None:

@@ -147,7 +147,7 @@ def ok_result(
     if not all(flow.workload.has_goodput for flow in flows):
         return result
     starts, ends = zip(*flow_windows(details, seconds), strict=True)
-    available = sum(available_bits(scenario, min(starts), max(ends)))
+    available = sum(available_bits(scenario, min(starts), max(ends), at_once=True))
     return replace(
         result,
         goodput_mbps=goodput_mbps(result.size_bytes, seconds),
@@ -160,13 +160,14 @@ def _per_flow(flows: Sequence[ResolvedFlow], measurements: Sequence[Measurement]
     rows = []
     for flow, measured in zip(flows, measurements, strict=True):
         size, seconds = measured.bytes_received, measured.completion_s
-        has_legs = flow.pdcp.legs and flow.mode in DUAL_CONNECTIVITY
+        splits = flow.mode in DUAL_CONNECTIVITY
+        has_order = flow.pdcp.legs or flow.legs[0] != 1
         rows.append(
             {
                 **measured.details,
                 "mode": flow.mode,
                 "leg": flow.leg,
-                **({"legs": list(flow.legs)} if has_legs else {}),
+                **({"legs": list(flow.legs)} if splits and has_order else {}),
                 "transport": flow.transport,
                 "workload": flow.workload.kind,
                 "congestion_control": flow.congestion_control,

@@ -14,16 +14,16 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from minitopo_dc.data_model import with_new_controls
+from minitopo_dc.data_model import check_version
 from minitopo_dc.fields import Direction, SettingsError, read_yaml
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_bytes, read_text, replacing, write_whole
-from minitopo_dc.scenario import BackgroundSettings, Leg, LegSettings, ResolvedScenario, Scenario
+from minitopo_dc.scenario import BackgroundSettings, Leg, LegDirection, ResolvedScenario, Scenario
 from minitopo_dc.trace.model import LONGEST_FILE
 
 GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
@@ -57,16 +57,15 @@ def load_as_run(run: Path) -> Scenario:
 
 
 def load_to_run(path: Path) -> Scenario:
-    """Read a scenario's file, to be run: one's own, or one that a run kept, maybe an old one.
+    """Read a scenario's file, to be run: one's own, or one that a run kept.
 
     Raises:
         SettingsError: the file is missing or wrong.
         DataModelError: the run has a version of the data model that this program does not read.
     """
-    values = read_yaml(path)
     if (path.parent / "result.json").exists():
-        values = with_new_controls(values, path.parent)
-    return Scenario.check(values, str(path))
+        check_version(path.parent)
+    return Scenario.check(read_yaml(path), str(path))
 
 
 def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
@@ -79,7 +78,8 @@ def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
         SettingsError: the file is missing or wrong, or needs a plugin that is not registered.
         DataModelError: the run has a version of the data model that this program does not read.
     """
-    values, plugins = with_new_controls(read_yaml(run / name, within=run), run), ()
+    check_version(run)
+    values, plugins = read_yaml(run / name, within=run), ()
     if isinstance(values, dict):
         plugins = values.pop("plugins", ())
     try:
@@ -129,9 +129,7 @@ def share_traces(run: Path, root: Path) -> None:
 def with_kept_traces(scenario: Scenario, run: Path) -> Scenario:
     """Return a recorded scenario with the traces that were kept with its results.
 
-    Results of versions that kept none have the traces at the recorded paths, or, where there are
-    none, in a folder `traces/` that somebody has put there, by their names. A path that is nowhere
-    stays, and whatever needs the trace names it.
+    A trace without a copy stays at its path, and whatever needs it names it.
     """
     if next(trace_paths(scenario), None) is None:
         return scenario
@@ -149,9 +147,8 @@ def with_kept_traces(scenario: Scenario, run: Path) -> Scenario:
 
 def _place(path: str, run: Path) -> str:
     name = _recorded(run).get(path)
-    if name is None:  # of a version that kept none
-        files = (folder / Path(path).name for folder in _folders(run))
-        return next((str(file) for file in files if file.is_file()), path)
+    if name is None:
+        return path
     for copy in (folder / name for folder in _folders(run)):
         if not copy.is_symlink() and _is_same(str(copy), name):
             return str(copy)
@@ -185,8 +182,7 @@ def _is_name(value: Any) -> bool:
 def _is_same(path: str, name: str) -> bool:
     """Return whether a file has the digest that a copy's name begins with."""
     try:
-        file = Path(path).stat()
-        return _digest(path, file.st_ino, file.st_mtime_ns) == name[:DIGITS]
+        return cached_digest(path)[:DIGITS] == name[:DIGITS]
     except (OSError, ValueError):
         return False
 
@@ -194,42 +190,27 @@ def _is_same(path: str, name: str) -> bool:
 @lru_cache(maxsize=256)
 def _digest(path: str, _inode: int, _changed: int) -> str:
     """Digest a file through a cache, as the runs of a campaign have the same traces."""
-    return hashlib.sha256(read_bytes(Path(path), LONGEST_FILE)).hexdigest()[:DIGITS]
+    return hashlib.sha256(read_bytes(Path(path), LONGEST_FILE)).hexdigest()
 
 
 def _moved(link: Leg, places: dict[str, str]) -> Leg:
-    radios: dict[str, LegSettings] = {name: getattr(link, name) for name in get_args(Direction)}
+    radios: dict[str, LegDirection] = {name: getattr(link, name) for name in get_args(Direction)}
     moved = {name: _with_places(radio, places) for name, radio in radios.items()}
     return link.model_copy(update=moved)
 
 
-Named = TypeVar("Named", LegSettings, BackgroundSettings)
+Named = TypeVar("Named", LegDirection, BackgroundSettings)
 
 
 def _with_places(radio: Named, places: dict[str, str]) -> Named:
     return radio.model_copy(update={field: Path(places[path]) for field, path in _traces_of(radio)})
 
 
-def _traces_of(radio: LegSettings | BackgroundSettings) -> Iterator[tuple[str, str]]:
+def _traces_of(radio: LegDirection | BackgroundSettings) -> Iterator[tuple[str, str]]:
     """Yield each field of a direction or a cell's users that names a trace, with its path."""
     for field in ("trace", "delay_trace"):
         if (path := getattr(radio, field, None)) is not None:
             yield field, str(path)
-
-
-def file_digests(scenarios: Iterable[Scenario]) -> dict[str, str]:
-    """Return the SHA-256 of each trace and Python file that scenarios name, by path.
-
-    Each file is read once.
-
-    Raises:
-        OSError: one of them cannot be read.
-    """
-    paths: dict[str, None] = {}
-    for scenario in scenarios:
-        python = (name for name in scenario.plugins if name.endswith(".py"))
-        paths |= dict.fromkeys((*trace_paths(scenario), *python))
-    return {path: file_digest(path) for path in paths}
 
 
 def file_digest(path: str) -> str:
@@ -237,8 +218,10 @@ def file_digest(path: str) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-cached_digest = cache(file_digest)
-"""The same for campaigns, which ask for one file thousands of times."""
+def cached_digest(path: str) -> str:
+    """Return the same of a file that thousands of runs name, and that may change between them."""
+    file = Path(path).stat()
+    return _digest(path, file.st_ino, file.st_mtime_ns)
 
 
 def trace_paths(scenario: Scenario) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from minitopo_dc.scenario import Scenario
@@ -11,12 +10,6 @@ from minitopo_dc.units import NS_PER_S
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from minitopo_dc.link import Capacity
-    from minitopo_dc.scenario import LegSettings
-
-KEPT = 256
-"""The number of capacities that are kept: a trace of an hour has 3600 rates in each."""
 
 
 def goodput_mbps(size_bytes: int, completion_s: float) -> float:
@@ -63,37 +56,43 @@ def jain_index(goodputs: Sequence[float]) -> float:
 
 
 def capacity_over_time(scenario: Scenario, seconds: float, step_s: float = 0.5) -> pd.DataFrame:
-    """Return the mean downlink capacity in steps of `step_s`: `time_s`, and `leg_1_mbps`, ..."""
+    """Return the means in steps of `step_s` of what downlinks could carry (`available_bits`).
+
+    Columns: `time_s`, and `leg_1_mbps`, ...
+    """
     import pandas as pd  # noqa: PLC0415  # most runs make no figure, and it takes half a second
 
     step = round(step_s * NS_PER_S)
-    starts = range(0, max(1, round(seconds * NS_PER_S)), step)
-    table = {"time_s": [start / NS_PER_S for start in starts]}
+    edges = range(0, max(1, round(seconds * NS_PER_S)) + step, step)
+    table = {"time_s": [start / NS_PER_S for start in edges[:-1]]}
     for number, leg in enumerate(scenario.legs, start=1):
-        capacity = leg.downlink.capacity()
-        table[f"leg_{number}_mbps"] = [
-            capacity.bits_between(start, start + step) / step_s / 1e6 for start in starts
-        ]
+        bits = leg.direction("downlink").available_bits(edges)
+        table[f"leg_{number}_mbps"] = [count / step_s / 1e6 for count in bits]
     return pd.DataFrame(table)
 
 
-def available_bits(scenario: Scenario, start_s: float, end_s: float) -> list[int]:
+def available_bits(
+    scenario: Scenario, start_s: float, end_s: float, *, at_once: bool = False
+) -> list[int]:
     """Return the bits that each leg could have carried from one moment to another.
+
+    Background users of cells do not count.
 
     Args:
         scenario: has the legs, and the directions that count (`loads`).
         start_s: start of the interval, in s since the elements' start, which is time zero of
             traces.
         end_s: end of the interval, in the same unit.
+        at_once: whether legs of one cell, which are never idle, have an equal part of it each;
+            else each leg has it alone.
     """
-    start, end = (round(moment * NS_PER_S) for moment in (start_s, end_s))
+    edges = [round(moment * NS_PER_S) for moment in (start_s, end_s)]
+    users = {leg: len(cell.legs) for cell in scenario.cells for leg in cell.legs if at_once}
     return [
-        sum(_capacity(radio, radio.trace_age()).bits_between(start, end) for radio in radios)
-        for radios in ([leg.direction(way) for way in scenario.loads] for leg in scenario.legs)
+        sum(
+            bits // (users.get(number, 1) if way == "downlink" else 1)
+            for way in scenario.loads
+            for bits in leg.direction(way).available_bits(edges)
+        )
+        for number, leg in enumerate(scenario.legs, start=1)
     ]
-
-
-@lru_cache(KEPT)
-def _capacity(radio: LegSettings, _age: int | None) -> Capacity:
-    """Make a capacity through a cache, as many runs of a campaign have the same legs."""
-    return radio.capacity()

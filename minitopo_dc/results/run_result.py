@@ -24,7 +24,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from minitopo_dc.data_model import with_new_controls, write_version
+from minitopo_dc.data_model import write_version
 from minitopo_dc.fields import Direction
 from minitopo_dc.files import parse_json, read_text, write_whole
 from minitopo_dc.results.metrics import goodput_mbps
@@ -81,9 +81,6 @@ class RunResult:
     congestion_control: str
     workload: str = "download"
     clock: Literal["real", "virtual"] = "real"
-    repetition: int = 1
-    variant: str = ""
-    """A text that sets it apart from other rows of its transport and mode in a comparison."""
     goodput_mbps: float | None = None
     """Bits of the content divided by the completion time, in Mbit/s; of downloads only."""
     completion_s: float | None = None
@@ -94,7 +91,7 @@ class RunResult:
     """Bits of the content divided by what all legs together could have carried meanwhile."""
     directory: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
-    """The `settings_of` its scenario; empty in results of the first data model."""
+    """The `settings_of` its scenario."""
     details: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -140,7 +137,7 @@ class RunResult:
     def load(cls, directory: Path) -> RunResult:
         """Read a run's result; raise OSError, TypeError or ValueError when there is none."""
         text = read_text(directory / "result.json", MAX_BYTES, within=directory)
-        values, known = with_new_controls(parse_json(text), directory), fields(cls)
+        values, known = parse_json(text), fields(cls)
         names = [field.name for field in known]
         if unknown := [name for name in values if name not in names]:
             words = ", ".join(map(repr, unknown))
@@ -186,11 +183,6 @@ def measure_names(scenario: Scenario) -> Iterator[str]:
 def settings_of(mode: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return a scenario's values of the fields in `SETTINGS`; None for those of other modes."""
     return {path: fields.get(path) if mode in modes else None for path, modes in SETTINGS.items()}
-
-
-def mode_and_variant(mode: str, variant: str) -> str:
-    """Return how a row of a comparison is named beside its transport: `dc least-delay`."""
-    return f"{mode} {variant}".strip()
 
 
 def flow_windows(details: Mapping[str, Any], completion_s: float) -> list[tuple[float, float]]:

@@ -3,8 +3,7 @@
 A run on the real clock shares its processors with everything else on the machine. While it runs,
 several kinds of evidence of a disturbance are measured. Each kind has a limit. A run with evidence
 above its limit gets the status `disturbed`, and its numbers are in no mean. The limits are
-measured: `minitopo-dc calibrate --disturb` disturbs runs on purpose, compares them with the virtual
-clock, and fits the limits (docs/trust.md).
+measured: runs were disturbed on purpose and compared with the virtual clock (docs/trust.md).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from minitopo_dc.units import NS_PER_S
 LIMITS_VARIABLE: Final = "MINITOPO_DC_TRUST_LIMITS"
 """The environment variable that names the file with the limits, in place of `LIMITS_FILE`."""
 LIMITS_FILE: Final = Path("~/.config/minitopo-dc/trust-limits.yaml")
-"""The file in which `calibrate --disturb --save` keeps this machine's limits."""
+"""The file with the limits of this machine, where there is one."""
 OFF: Final = 0.05
 """A goodput that differs from its reference by more is wrong: the project's aim for fidelity."""
 
@@ -112,7 +111,7 @@ WORDS: Final = {
 class Limits(Settings):
     """The most of each kind of evidence that a run may have, as a share of its transfer.
 
-    Defaults: `calibrate --disturb` on the machine of docs/trust.md.
+    Defaults: runs disturbed on the machine of docs/trust.md.
     """
 
     stalled: NonNegativeFloat = 0.0395

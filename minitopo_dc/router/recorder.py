@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
-from minitopo_dc.data_model import RENAMED
 from minitopo_dc.files import write_whole
 from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
 from minitopo_dc.units import NS_PER_MS
@@ -109,7 +108,7 @@ def _snapshot(statistics: Statistics, legs: Sequence[int] | None) -> Snapshot:
     return lambda: flatten(statistics(), legs)
 
 
-class Rows(Protocol):
+class SeriesWriter(Protocol):
     """A time series that is being written."""
 
     def write(self, now: int) -> None:
@@ -122,7 +121,7 @@ class Rows(Protocol):
 class Recorder:
     """Writes the series every interval; a timed part of the loop."""
 
-    def __init__(self, series: Sequence[Rows], interval_ms: int, now: int) -> None:
+    def __init__(self, series: Sequence[SeriesWriter], interval_ms: int, now: int) -> None:
         self._series = series
         self._interval = interval_ms * NS_PER_MS
         self._next = now
@@ -151,7 +150,7 @@ def flatten(statistics: Any, legs: Sequence[int] | None = ()) -> dict[str, Any]:
     within (a histogram), and all with `legs` None, have their own items and become `name_1`, ...
     None is no column.
     """
-    return {RENAMED.get(name, name): value for name, value in _fields(statistics, legs)}
+    return dict(_fields(statistics, legs))
 
 
 def _fields(statistics: Any, legs: Sequence[int] | None) -> Iterator[tuple[str, Any]]:

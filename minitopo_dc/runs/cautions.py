@@ -6,16 +6,16 @@ kept in its result (`details.cautions`) and shown below its numbers.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from minitopo_dc.data_model import PICOQUIC
 from minitopo_dc.fields import Direction
-from minitopo_dc.picoquic.configuration import CUBIC, OWN_CUBIC
+from minitopo_dc.quic.picoquic.library import CUBIC, OWN_CUBIC
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.results.run_result import CAUTIONS, RunResult
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegSettings, ResolvedFlow, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegDirection, ResolvedFlow, Scenario
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.units import NS_PER_MS
 
@@ -66,7 +66,7 @@ def cautions(scenario: Scenario) -> list[str]:
 
 def _own_cubic(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
     """Yield that picoquic's CUBIC ignores losses of up to 15 % (its cubic.c, smoothed losses)."""
-    mine = flow.transport in PICOQUIC and flow.congestion_control == OWN_CUBIC
+    mine = flow.congestion_control == OWN_CUBIC
     if mine and any(leg.mean_loss_percent() for leg in _downlinks(scenario, flow)):
         yield (
             f"a leg loses packets at random, and {OWN_CUBIC} reacts to losses above 15 % only; "
@@ -108,12 +108,15 @@ def backhauls_ms(pdcp: Pdcp, legs: int) -> Sequence[float]:
 
 def loaded(flow: ResolvedFlow) -> tuple[Direction, Pdcp, Sequence[int]]:
     """Return the direction of a flow's content, its PDCP, and the legs that carry it."""
-    if "downlink" in flow.workload.loads:
-        return "downlink", flow.pdcp, flow.legs
-    if flow.mode not in DUAL_CONNECTIVITY:
-        return "uplink", flow.uplink_pdcp, flow.legs
-    numbers = flow.uplink_legs if flow.splits_uplink else flow.uplink_legs[:1]
-    return "uplink", flow.uplink_pdcp, numbers
+    way: Direction = "downlink" if "downlink" in flow.workload.loads else "uplink"
+    return way, flow.pdcp if way == "downlink" else flow.uplink_pdcp, carriers(flow, way)
+
+
+def carriers(flow: ResolvedFlow, way: Direction) -> Sequence[int]:
+    """Return the numbers of the legs that carry a flow's packets of a direction."""
+    if way == "downlink" or flow.mode not in DUAL_CONNECTIVITY:
+        return flow.legs
+    return flow.uplink_legs if flow.splits_uplink else flow.uplink_legs[:1]
 
 
 def _few_numbers(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
@@ -136,13 +139,12 @@ def _few_numbers(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
         )
 
 
-def _downlinks(scenario: Scenario, flow: ResolvedFlow) -> Sequence[LegSettings]:
+def _downlinks(scenario: Scenario, flow: ResolvedFlow) -> Sequence[LegDirection]:
     return [scenario.legs[leg - 1].downlink for leg in flow.legs]
 
 
-def longest_s(leg: LegSettings, rate_bps: float) -> float:
+def longest_s(leg: LegDirection, rate_bps: float) -> float:
     """Return a leg's propagation and its full queue, in s; one without a limit counts as 0."""
-    if leg.queue_ms is not None:
-        return (leg.delay_ms + leg.queue_ms) / 1000
-    queued = 8 * leg.queue_bytes if leg.queue_bytes else (leg.queue_packets or 0) * PDU_BITS
-    return leg.delay_ms / 1000 + (queued / rate_bps if rate_bps else 0)
+    queued = 8 * leg.queue_holds_bytes()
+    drain_s = queued / rate_bps if rate_bps and queued < math.inf else 0.0
+    return leg.delay_ms / 1000 + drain_s

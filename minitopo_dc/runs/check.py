@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from minitopo_dc.data_model import FIRST_CONTROLS
 from minitopo_dc.fields import Direction, IpVersion, PathPlan, SettingsError
-from minitopo_dc.picoquic.configuration import CUBIC, OWN_CUBIC
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
 from minitopo_dc.runners.tcp.runner import DCTCP
 from minitopo_dc.runs.cautions import print_cautions, print_once
 from minitopo_dc.runs.routers import client_legs, transmit_bearers
 from minitopo_dc.scenario import (
-    LegSettings,
+    LegDirection,
     ResolvedFlow,
     Scenario,
     check_kernel_bearer,
@@ -104,7 +102,7 @@ def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "
 def _path_limit(runner: Runner, flow: ResolvedFlow, legs: int) -> str | None:
     if flow.paths is None or not flow.has_several_paths:
         return _start_limit(runner, flow.paths)
-    if not flow.paths.is_whole(legs) and not runner.takes_paths:
+    if not flow.paths.is_default(legs) and not runner.takes_paths:
         able = _names(lambda other: other.takes_paths)
         return (
             f"paths: transport {runner.name} has a path on every leg from the beginning to the "
@@ -141,7 +139,7 @@ def _check_path_flows(scenario: Scenario, runners: Sequence[Runner]) -> None:
     flows = list(zip(runners, scenario.resolved_flows, strict=True))
     for n, (runner, flow) in enumerate(flows):
         others = [m for m, (other, _) in enumerate(flows) if other.name == runner.name and m != n]
-        scheduled = flow.paths and not flow.paths.is_whole(len(scenario.legs))
+        scheduled = flow.paths and not flow.paths.is_default(len(scenario.legs))
         if runner.paths_of_host and scheduled and others:
             raise SettingsError(
                 f"flows.{n}.paths: the paths of transport {runner.name} are the client host's; "
@@ -157,9 +155,6 @@ def _check_load(scenario: Scenario, flow: ResolvedFlow, where: str) -> None:
     if (reason := flow.workload.refusal(len(scenario.legs))) is not None:
         raise SettingsError(f"{where}workload: {reason}")
     control, where = flow.congestion_control, f"{where}congestion_control: "
-    if control == FIRST_CONTROLS[CUBIC]:
-        words = f"write {CUBIC} (picoquic's own is {OWN_CUBIC})"
-        raise SettingsError(f"{where}{control} has another name: {words}")
     known = {name: None for runner in all_runners() for name in runner.congestion_controls}
     if control not in known:
         raise SettingsError(f"{where}{control}; allowed: {', '.join(known)}")
@@ -227,7 +222,7 @@ def check_virtual(scenario: Scenario) -> None:
         SettingsError: the message names the field.
     """
     if scenario.real.backhaul:
-        raise SettingsError("real.backhaul: needs clock: real; the virtual clock has no such links")
+        raise SettingsError("real.backhaul: needs clock: real; the virtual clock: server_delay_ms")
     if scenario.virtual.sysctl and not any(runner.guest() for runner in runners_of(scenario)):
         able = _names(lambda runner: bool(runner.guest()))
         raise SettingsError(f"virtual.sysctl: needs a transport with a kernel: {able}")
@@ -282,13 +277,13 @@ def check_scenario(scenario: Scenario) -> None:
     print_cautions(resolved)
 
 
-def print_doubts(direction: LegSettings) -> None:
+def print_doubts(direction: LegDirection) -> None:
     """Print once to standard error why a leg's trace may not be what it is read as.
 
     Raises:
         SettingsError, TraceError: the trace is missing or wrong.
     """
-    if (words := direction.trace_doubts()) is not None:
+    for words in direction.trace_doubts():
         print_once(words)
 
 

@@ -10,22 +10,29 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
+from minitopo_dc.fields import Direction
+from minitopo_dc.pdcp import sn_format
+from minitopo_dc.quic.configuration import IDLE_TIMEOUT_S
 from minitopo_dc.results.path_use import longest_delay_s, round_trip_s
 from minitopo_dc.runners.base import get_runner
+from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.quic import QuicOptions
+from minitopo_dc.runners.sans_io.picoquic import TUNNEL_BYTES
 from minitopo_dc.runs.cautions import (
     LOOK_AHEAD_S,
     ORDERED,
+    PDU_BITS,
     backhauls_ms,
+    carriers,
     keeps_order,
     loaded,
     longest_s,
     print_once,
     short_timer,
 )
-from minitopo_dc.scenario import LegSettings, ResolvedFlow, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegDirection, ResolvedFlow, Scenario
 from minitopo_dc.scenario.addresses import SERVER_PORT
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.scenario.radio import Leg
@@ -69,6 +76,17 @@ def needs(scenario: Scenario) -> list[Need]:
     return list(lines)
 
 
+def primary_leg(scenario: Scenario) -> str:
+    """Return a sentence on which leg has the roles of the primary one, and why.
+
+    Raises:
+        SettingsError, TraceError: a trace is missing or wrong.
+    """
+    leg = scenario.leg_numbers[0]
+    why = "least delay" if scenario.primary_leg == "nearest" else "as given"
+    return f"Leg {leg} is primary ({why}): it splits, has the uplink, begins multipath."
+
+
 @dataclass(frozen=True)
 class _FlowPlan:
     """A flow with what its legs can carry in the direction that it loads."""
@@ -81,8 +99,12 @@ class _FlowPlan:
         if self.rate and self.flow.workload.has_goodput:
             yield from self._slow_start()
             yield from self._window()
+        if len(self.numbers) > 1:
+            yield Need(True, primary_leg(self.scenario))
         yield from self._timer()
         yield from self._queues()
+        yield from self._packets()
+        yield from self._time()
         runner = get_runner(self.flow.transport)
         if not runner.foreign and not runner.every_leg:
             port = f"{runner.socket_table} port {SERVER_PORT + self.number}"
@@ -99,18 +121,23 @@ class _FlowPlan:
         return loaded(self.flow)[1]
 
     @cached_property
+    def options(self) -> Options:
+        """Return the transport's options, which were checked."""
+        return get_runner(self.flow.transport).options_type.check(self.flow.options, "options")
+
+    @cached_property
     def legs(self) -> Sequence[Leg]:
         return [self.scenario.legs[number - 1] for number in self.numbers]
 
     @cached_property
-    def radios(self) -> Sequence[LegSettings]:
+    def radios(self) -> Sequence[LegDirection]:
         return [leg.direction(self.flow.workload.loads[0]) for leg in self.legs]
 
     @cached_property
     def rates(self) -> Sequence[float]:
         """Return the legs' mean rates in bit/s."""
-        end = round(LOOK_AHEAD_S * NS_PER_S)
-        return [radio.capacity().bits_between(0, end) / LOOK_AHEAD_S for radio in self.radios]
+        edges = (0, round(LOOK_AHEAD_S * NS_PER_S))
+        return [sum(radio.available_bits(edges)) / LOOK_AHEAD_S for radio in self.radios]
 
     @cached_property
     def rate(self) -> float:
@@ -165,11 +192,10 @@ class _FlowPlan:
             skew = self._skew_s(full=True)
             seconds += skew if isinstance(timer, str) else min(skew, timer / 1000)
         needed = self.rate * seconds / 8
-        options_type = get_runner(self.flow.transport).options_type
-        if not issubclass(options_type, QuicOptions):
+        options = self.options
+        if not isinstance(options, QuicOptions):
             yield Need(True, f"receive window: {_mb(needed)} are needed; the kernel sets it")
             return
-        options = options_type.check(self.flow.options, self.flow.transport)
         window = min(options.max_data, options.max_stream_data)
         yield Need(
             window >= needed,
@@ -206,6 +232,65 @@ class _FlowPlan:
                 queue >= need,
                 f"queue of leg {number}: {_mb(queue)}, {queue / product:.2g} times its "
                 f"bandwidth-delay product of {_mb(product)}{wanted}",
+            )
+
+    def _packets(self) -> Iterator[Need]:
+        """Yield whether each leg with an MTU passes the transport's largest packets.
+
+        QUIC has such ones in both directions (RFC 9000, sections 8.2.1 and 14.1), TCP where the
+        content goes, and it may make them smaller.
+        """
+        size = self.options.packet_bytes(self.scenario.ip_version)
+        is_tcp = get_runner(self.flow.transport).socket_table == "tcp"
+        if size is None or (is_tcp and self._probes_mtu):
+            return
+        if self.flow.proxied and not is_tcp:
+            size += TUNNEL_BYTES
+        for way in self.flow.workload.loads if is_tcp else get_args(Direction):
+            whole = size + self._header_bytes(way)
+            for number in carriers(self.flow, way):
+                radio = self.scenario.legs[number - 1].direction(way)
+                if radio.mtu_bytes is not None and not (is_tcp and radio.mtu_icmp):
+                    yield Need(
+                        whole <= radio.mtu_bytes,
+                        f"MTU of leg {number}: {radio.mtu_bytes} bytes; packets of "
+                        f"{self.flow.transport} have up to {whole} there",
+                    )
+
+    @property
+    def _probes_mtu(self) -> bool:
+        """Return whether TCP finds the MTU of a path by itself (RFC 4821)."""
+        sysctl = getattr(self.scenario, self.scenario.clock).sysctl
+        return str(sysctl.get("net.ipv4.tcp_mtu_probing", 0)) != "0"
+
+    def _header_bytes(self, way: Direction) -> int:
+        """Return the bytes of PDCP's header in a direction, 0 where the packets have none."""
+        if self.flow.mode not in DUAL_CONNECTIVITY or (
+            way == "uplink" and not self.flow.splits_uplink
+        ):
+            return 0
+        pdcp = self.flow.pdcp if way == "downlink" else self.flow.uplink_pdcp
+        return sn_format(pdcp.sn_bits).size
+
+    def _time(self) -> Iterator[Need]:
+        """Yield what takes too long: a packet on a leg, or the transfer on all of them."""
+        for number, rate in zip(self.numbers, self.rates, strict=True):
+            if rate and PDU_BITS / rate > IDLE_TIMEOUT_S:
+                yield Need(
+                    False,
+                    f"rate of leg {number}: a packet of 1,500 bytes takes {PDU_BITS / rate:.0f} s, "
+                    f"and a connection ends after {IDLE_TIMEOUT_S:g} s without any",
+                )
+        limit_s, bits = self.scenario.timeout_s, 8 * self.flow.workload.size_bytes
+        ends = [
+            radio.capacity().bits_between(0, round(limit_s * NS_PER_S)) for radio in self.radios
+        ]
+        most = max(ends) if self.flow.mode == "dc-duplicate" else sum(ends)
+        if bits > most:
+            yield Need(
+                False,
+                f"time: the transfer has {_mb(bits / 8)}; its legs carry {_mb(most / 8)} within "
+                f"timeout_s, {limit_s:g} s",
             )
 
 

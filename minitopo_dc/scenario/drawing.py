@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.scenario.leg import LegDirection
 
 if TYPE_CHECKING:
     from minitopo_dc.scenario.scenario import Scenario
@@ -21,6 +21,7 @@ def svg(scenario: Scenario) -> str:
     """Return the drawing of a scenario: its legs, those that carry data in colour, and its way."""
     middle = TOP + ROW * len(scenario.legs) / 2
     used = {leg for flow in scenario.resolved_flows for leg in flow.legs}
+    roles = {scenario.leg_numbers[0]: " (primary)"} if len(used) > 1 else {}
     shapes = [_text(10, 16, f"{scenario.transport}, {scenario.mode}: {_work(scenario)}", "bold")]
     for number, leg in enumerate(scenario.legs, 1):
         y = TOP + ROW * (number - 0.5)
@@ -28,7 +29,7 @@ def svg(scenario: Scenario) -> str:
         line = f"M70 {middle} L{LEFT} {y} H{RIGHT} L{WIDTH - 70} {middle}"
         shapes += [
             f'<path d="{line}" fill="none" stroke="{colour}" stroke-width="2"/>',
-            _text(LEFT + 6, y - 5, f"leg {number}: {_words(leg.downlink)}"),
+            _text(LEFT + 6, y - 5, f"leg {number}{roles.get(number, '')}: {_words(leg.downlink)}"),
         ]
     shapes += _box(10, middle, "server") + _box(WIDTH - 70, middle, "client")
     height = TOP + ROW * len(scenario.legs) + 8
@@ -44,7 +45,7 @@ def _work(scenario: Scenario) -> str:
     return ", ".join([scenario.workload.kind, *words])
 
 
-def _words(radio: LegSettings) -> str:
+def _words(radio: LegDirection) -> str:
     """Return a direction's settings in words, without those that do nothing."""
     if radio.wifi is not None:
         capacity = "WiFi"

@@ -117,8 +117,6 @@ def uplink_pdcp(mode: FlowMode, downlink: Pdcp, own: UplinkPdcpSettings | None) 
     return downlink_pdcp(mode, pdcp) if mode == "atsss" else pdcp
 
 
-def bearer_legs(mode: FlowMode, leg: int, pdcp: Pdcp, legs: int) -> tuple[int, ...]:
-    """Return the legs of one direction of a bearer, in a scenario of `legs` legs."""
-    if mode == "sc":
-        return (leg,)
-    return pdcp.legs or tuple(range(1, legs + 1))
+def bearer_legs(mode: FlowMode, leg: int, pdcp: Pdcp, legs: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the legs of one direction of a bearer; `legs` are those that there are."""
+    return (leg,) if mode == "sc" else pdcp.legs or legs

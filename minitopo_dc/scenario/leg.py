@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import random
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -53,13 +55,12 @@ from minitopo_dc.scenario.change import LegChange, changing_capacity
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
 from minitopo_dc.trace.convert import scaled_to_mean
-from minitopo_dc.trace.delays import DelayBetween, DelayTrace, read_delays
-from minitopo_dc.trace.model import SHORTEST_NS
+from minitopo_dc.trace.delays import DelayIs, read_delays
+from minitopo_dc.trace.model import SHORTEST_NS, DelayBetween, DelayTrace
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 MakeLeg = Callable[[LegParameters, Capacity, random.Random, RlcParameters | None], AnyLeg[Any]]
 """A function that makes a leg of either core."""
-DelayIs = Literal["one-way", "round-trip"]
 _NOT_FOR_WIFI = (
     *("rate_mbps", "trace", "rlc", "delay_curve", "delay_trace", "queue_ms", "mtu_bytes"),
 )
@@ -107,7 +108,9 @@ class DirectionFields(TypedDict, total=False):
     delay_ms: float | str
     delay_curve: DelayCurve | None
     delay_trace: str | Path | None
-    delay_is: DelayIs
+    delay_column: str | None
+    delay_time_column: str | None
+    delay_is: DelayIs | None
     delay_between: DelayBetween
     jitter_ms: float | str
     jitter: Literal["normal", "uniform"]
@@ -132,7 +135,7 @@ class DirectionOnly(DirectionFields, total=False):
     outages: Sequence[Sequence[float | str]]
 
 
-class LegSettings(Settings):
+class LegDirection(Settings):
     """One direction of one leg. The defaults are the default point of the DC papers (table 4.3)."""
 
     rate_mbps: Rate | None = None
@@ -157,8 +160,14 @@ class LegSettings(Settings):
     delay_trace: LeftOut[FilePath | None] = None
     """A file with the delay over time (`minitopo_dc.trace.delays`), in place of `delay_ms`; `end`
     and `offset_s` hold for it, too."""
-    delay_is: LeftOut[DelayIs] = "one-way"
-    """What a table of `delay_trace` has; ping's output has round trips, of which a leg has half."""
+    delay_column: LeftOut[str | None] = None
+    """Column of `delay_trace` with the delay, as `NAME:UNIT`; none: the only one that can be
+    meant."""
+    delay_time_column: LeftOut[str | None] = None
+    """Column of `delay_trace` with the time, as `NAME:UNIT`; none: the first one."""
+    delay_is: LeftOut[DelayIs | None] = None
+    """What a table of `delay_trace` has; none: round trips if the column's name says so (`rtt_ms`).
+    A leg has the half of them, as of ping's output."""
     delay_between: LeftOut[DelayBetween] = "hold"
     """What is between two values of `delay_trace`."""
     jitter_ms: Milliseconds = JITTER_MS
@@ -230,7 +239,7 @@ class LegSettings(Settings):
             if self.delay_varies:
                 words = f"with {self._varied} allowed: normal"
                 raise ValueError(f"jitter: uniform needs delay_ms; {words}")
-            stages: list[LegSettings] = [self, *(stage for _, stage in self.stages())]
+            stages: list[LegDirection] = [self, *(stage for _, stage in self.stages())]
             for stage in stages:
                 if stage.jitter_ms > stage.delay_ms:
                     raise ValueError("jitter_ms: a uniform jitter may be at most delay_ms")
@@ -274,9 +283,9 @@ class LegSettings(Settings):
                 raise ValueError(f"changes: a change of {what} needs {other}")
         return self
 
-    def stages(self) -> Iterator[tuple[LegChange, LegSettings]]:
+    def stages(self) -> Iterator[tuple[LegChange, LegDirection]]:
         """Yield each change, with the settings of the leg from then on."""
-        stage: LegSettings = self
+        stage: LegDirection = self
         for change in self.changes:
             named = change.named()
             error = named.pop("block_error_percent", None)
@@ -284,6 +293,19 @@ class LegSettings(Settings):
                 named["rlc"] = stage.rlc.model_copy(update={"block_error_percent": error})
             stage = stage.model_copy(update=named)
             yield change, stage
+
+    def down_periods(self) -> Iterator[tuple[float, float]]:
+        """Yield when nothing passes (s, unordered): outages, and changes to a rate of 0."""
+        yield from self.outages
+        begin = None
+        for change in self.changes:
+            if change.rate_mbps == 0 and begin is None:
+                begin = change.at_s
+            elif change.rate_mbps and begin is not None:
+                yield begin, change.at_s
+                begin = None
+        if begin is not None:
+            yield begin, math.inf
 
     def trace_age(self) -> int | None:
         """Return when the trace's file was changed (ns, of `stat`), or None without a trace.
@@ -320,15 +342,54 @@ class LegSettings(Settings):
         except ValueError as error:
             raise SettingsError(f"offset_s, end: {error}") from None
 
-    def trace_doubts(self) -> str | None:
-        """Return why the trace may not be what it is read as (`trace.doubts`); None without any.
+    def available_bits(self, edges_ns: Sequence[int]) -> list[int]:
+        """Return how many bits could have passed between each two moments (ns, ascending).
+
+        The capacity has zeros and what WiFi's errors and other stations take. Nothing passes in
+        outages, and transmissions of RLC's blocks that fail are in vain.
 
         Raises:
             SettingsError, TraceError: the trace is missing or wrong.
         """
-        if self.trace is None:
-            return None
-        return doubts(_read(self.trace, self.trace_column, self.trace_time_column))
+        capacity, cuts, shares = _open_once(self, self.trace_age())
+        bits = []
+        for start, end in pairwise(edges_ns):
+            first, last = bisect_right(cuts, start), bisect_left(cuts, end)
+            parts = pairwise((start, *cuts[first:last], end))
+            bits.append(
+                sum(
+                    round(share * capacity.bits_between(*part))
+                    for part, share in zip(parts, shares[first : last + 1], strict=True)
+                )
+            )
+        return bits
+
+    def shares(self) -> tuple[Sequence[int], Sequence[Fraction]]:
+        """Return moments (ns), and which share of the capacity is there before, between, behind."""
+        stages = [(0, self), *((round(it.at_s * NS_PER_S), stage) for it, stage in self.stages())]
+        starts = [start for start, _ in stages]
+        edges = [round(moment * NS_PER_S) for outage in self.outages for moment in outage]
+        cuts = sorted({*starts, *edges})
+        shares = []
+        for moment in (-1, *cuts):
+            _, stage = stages[max(0, bisect_right(starts, moment) - 1)]
+            is_down = bisect_right(edges, moment) % 2
+            error = stage.rlc.block_error_percent if stage.rlc else 0.0
+            shares.append(Fraction(0) if is_down else 1 - Fraction(error) / 100)
+        return cuts, shares
+
+    def trace_doubts(self) -> Iterator[str]:
+        """Yield why a trace may not be what it is read as (`trace.doubts`).
+
+        Raises:
+            SettingsError, TraceError: the trace is missing or wrong.
+        """
+        traces: list[Trace | DelayTrace] = []
+        if self.trace is not None:
+            traces.append(_read(self.trace, self.trace_column, self.trace_time_column))
+        if self.delay_trace is not None:
+            traces.append(self._delays_read())
+        yield from filter(None, map(doubts, traces))
 
     @property
     def delay_varies(self) -> bool:
@@ -363,10 +424,15 @@ class LegSettings(Settings):
         if self.delay_trace is None:
             assert self.delay_curve is not None
             return delay_steps(self.delay_curve, self.capacity())
+        trace = self._delays_read()
+        return trace.steps(self.delay_between, self.end, round(self.offset_s * NS_PER_S))
+
+    def _delays_read(self) -> DelayTrace:
+        assert self.delay_trace is not None
         with _named(self.delay_trace):
             age = self.delay_trace.stat().st_mtime_ns
-            trace = _delays_once(self.delay_trace, self.delay_is, age)
-        return trace.steps(self.delay_between, self.end, round(self.offset_s * NS_PER_S))
+            columns = self.delay_column, self.delay_time_column
+            return _delays_once(self.delay_trace, *columns, self.delay_is, age)
 
     def _delay_of(self, mean: int) -> DelayModel:
         spread = round(self.jitter_ms * NS_PER_MS)
@@ -385,10 +451,6 @@ class LegSettings(Settings):
     def discipline(self) -> QueueDiscipline | None:
         """Return the queue's discipline, or None for drop-tail; DisciplineError if it is wrong."""
         return make_discipline(self.queue_discipline, **self.queue_parameters)
-
-    def goodput_share(self) -> float:
-        """Return the share of the capacity that failed transmissions of blocks leave (0 to 1)."""
-        return 1 - self.rlc.block_error_percent / 100 if self.rlc else 1.0
 
     def queue_limit_bytes(self) -> int | None:
         """Return the queue's limit in bytes, or None without one."""
@@ -481,6 +543,16 @@ def _read_once(trace: Path, column: str, time_column: str | None, _changed: int)
     return made
 
 
+@lru_cache(maxsize=256)
+def _open_once(
+    radio: LegDirection, _changed: int | None
+) -> tuple[Capacity, Sequence[int], Sequence[Fraction]]:
+    """Return a capacity and its shares over time, as many runs of a campaign have the same legs."""
+    return radio.capacity(), *radio.shares()
+
+
 @lru_cache(maxsize=64)
-def _delays_once(path: Path, kind: DelayIs, _changed: int) -> DelayTrace:
-    return read_delays(path, round_trip=kind == "round-trip")
+def _delays_once(
+    path: Path, column: str | None, time_column: str | None, kind: DelayIs | None, _changed: int
+) -> DelayTrace:
+    return read_delays(path, column=column, time_column=time_column, kind=kind)

@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from minitopo_dc.fields.base import LeftOut, Settings, not_given
+from minitopo_dc.fields.base import LeftOut, Settings, given, not_given
 from minitopo_dc.fields.ranges import (
     ECHO_MS,
     REPORT_MS,
@@ -218,7 +218,8 @@ class Pdcp(Settings):
     """How often an echo measures the round-trip time of each leg; none: `ECHO_MS` where the split
     policy is a steering mode, else never."""
     legs: LeftOut[tuple[Number, ...] | None] = None
-    """The numbers of the legs that the bearer uses, the primary one first; none: all of them.
+    """The numbers of the legs that the bearer uses, the primary one first; none: all of them, the
+    scenario's `primary_leg` first.
 
     `ratio` has one share for each. An element's bearer has `legs` of its own instead.
     """
@@ -305,7 +306,8 @@ class Pdcp(Settings):
             return handler(values)
         split, duplication = values.get("split"), values.get("duplication")
         needs = set(_needs(split)) if isinstance(split, str) else set()
-        by_loss = isinstance(duplication, Mapping) and duplication.get("loss_percent") is not None
+        rule = given(duplication) if isinstance(duplication, Settings) else duplication
+        by_loss = isinstance(rule, Mapping) and rule.get("loss_percent") is not None
         if by_loss or values.get("data_recovery") or values.get("leg_failure_ms") is not None:
             needs.add("reports")
         usual: dict[str, dict[str, Any]] = {

@@ -21,7 +21,8 @@ from minitopo_dc.fields.base import (
 )
 from minitopo_dc.fields.ranges import UPLINK_MBPS, Direction, Moment, MomentAbove
 from minitopo_dc.scenario.layer2 import WifiSettings
-from minitopo_dc.scenario.leg import DirectionFields, DirectionOnly, LegSettings
+from minitopo_dc.scenario.leg import DirectionFields, DirectionOnly, LegDirection, NoTraceError
+from minitopo_dc.units import NS_PER_S
 
 Outage = tuple[Moment, MomentAbove]
 """From and to, in s after the start of the transfer."""
@@ -42,14 +43,14 @@ class Leg(Settings):
     model_config = ConfigDict(defer_build=False)
 
     BESIDE: ClassVar[tuple[str, ...]] = tuple(
-        name for name in LegSettings.model_fields if name not in ("wifi", "outages")
+        name for name in LegDirection.model_fields if name not in ("wifi", "outages")
     )
     """Fields of a direction that may stand beside both."""
 
     wifi: LeftOut[WifiSettings | None] = None
     """The medium that both directions share; they have no capacity of their own then."""
-    downlink: LegSettings
-    uplink: LegSettings = Field(default_factory=lambda: LegSettings(rate_mbps=UPLINK_MBPS))
+    downlink: LegDirection
+    uplink: LegDirection = Field(default_factory=lambda: LegDirection(rate_mbps=UPLINK_MBPS))
     """By default the papers', whose propagation another downlink's replaces (`_uplink`)."""
     outages: LeftOut[tuple[Outage, ...]] = ()
     """When both directions are down, in ascending order; beside the outages of each of them."""
@@ -59,8 +60,8 @@ class Leg(Settings):
         def __init__(
             self,
             *,
-            downlink: LegSettings | DirectionOnly | Mapping[str, Any] | None = None,
-            uplink: LegSettings | DirectionOnly | Mapping[str, Any] | None = None,
+            downlink: LegDirection | DirectionOnly | Mapping[str, Any] | None = None,
+            uplink: LegDirection | DirectionOnly | Mapping[str, Any] | None = None,
             wifi: WifiSettings | Mapping[str, Any] | None = None,
             outages: Sequence[Sequence[float]] = (),
             **fields: Unpack[DirectionFields],
@@ -93,7 +94,7 @@ class Leg(Settings):
         for name, value in changes.items():
             if name in _WAYS and isinstance(value, Mapping):
                 tell_of_one_direction(name, both.keys() & value)
-                old: LegSettings = getattr(self, name)
+                old: LegDirection = getattr(self, name)
                 new = {key: changed(getattr(old, key, None), value[key], key) for key in value}
                 parts[name] = _merged(parts[name], new)
             else:
@@ -150,7 +151,7 @@ class Leg(Settings):
                 _check_order(f"outages and {name}.outages", _in_order(self.outages, own.outages))
         return self
 
-    def direction(self, name: Direction) -> LegSettings:
+    def direction(self, name: Direction) -> LegDirection:
         """Return one direction, with the outages that it shares with the other."""
         radio = self.downlink if name == "downlink" else self.uplink
         if not self.outages:
@@ -159,7 +160,8 @@ class Leg(Settings):
 
     def down_periods(self) -> tuple[Outage, ...]:
         """Return when one or both directions are down (s), so that no path can use the leg."""
-        return _in_order(self.outages, self.downlink.outages, self.uplink.outages)
+        ways = (tuple(way.down_periods()) for way in (self.downlink, self.uplink))
+        return _in_order(self.outages, *ways)
 
     def moments(self) -> Iterator[float]:
         """Yield when changes and outages begin and outages end (s), unordered; not of traces."""
@@ -167,8 +169,43 @@ class Leg(Settings):
         yield from (moment for outage in self.down_periods() for moment in outage)
 
 
+def nearest(legs: Sequence[Leg]) -> int:
+    """Return the number of the leg with the least round trip at the start, of those that are up.
+
+    Of equal ones it is the leg with most downlink in the first second, then the first leg; where
+    none is up, all count.
+
+    Raises:
+        SettingsError, TraceError: a trace is wrong.
+    """
+    down = [not _is_up(leg) for leg in legs]
+    places = [(down[n], _round_trip_ns(leg), -_bits(leg.downlink)) for n, leg in enumerate(legs)]
+    return 1 + min(range(len(legs)), key=places.__getitem__)
+
+
+def _is_up(leg: Leg) -> bool:
+    """Return whether both directions have some capacity in the first second, and no outage yet."""
+    has_outage = any(begin == 0 for begin, _ in leg.down_periods())
+    return not has_outage and bool(_bits(leg.downlink) and _bits(leg.uplink))
+
+
+def _bits(radio: LegDirection) -> int:
+    """Return what the first second carries; 0 without its trace, which the run will ask for."""
+    try:
+        return radio.capacity().bits_between(0, NS_PER_S)
+    except NoTraceError:
+        return 0
+
+
+def _round_trip_ns(leg: Leg) -> int:
+    try:
+        return leg.downlink.delay_model().mean_ns + leg.uplink.delay_model().mean_ns
+    except NoTraceError:
+        return 0
+
+
 def _signature() -> Signature:
-    fields = {name: LegSettings.model_fields[name] for name in Leg.BESIDE}
+    fields = {name: LegDirection.model_fields[name] for name in Leg.BESIDE}
     fields |= {name: field for name, field in Leg.model_fields.items() if name not in fields}
     return Signature(
         [
@@ -185,7 +222,9 @@ def _signature() -> Signature:
 
 _WAYS = get_args(Direction)
 Leg.__signature__ = _signature()
-_DELAYS = ("delay_ms", "delay_trace", "delay_is", "delay_between")
+_DELAYS = (
+    *("delay_ms", "delay_trace", "delay_column", "delay_time_column", "delay_is", "delay_between"),
+)
 PROPAGATION = (*_DELAYS, "jitter_ms", "jitter", "reorder")
 """What an uplink has from its downlink: the same air. A delay that follows a capacity is the
 downlink's alone."""
@@ -204,7 +243,7 @@ def _check_both(both: Mapping[str, Any], *, with_rate: bool) -> None:
     """Report an error of both directions once; errors of one direction are reported there."""
     capacity = {"rate_mbps": 1} if with_rate and not {"rate_mbps", "trace"} & both.keys() else {}
     try:
-        LegSettings.model_validate({**both, **capacity})
+        LegDirection.model_validate({**both, **capacity})
     except ValidationError as error:
         faults = [fault for fault in error.errors(include_url=False) if fault["loc"]]
         if faults:
@@ -214,7 +253,7 @@ def _check_both(both: Mapping[str, Any], *, with_rate: bool) -> None:
 
 def _fields(direction: Any) -> Any:
     """Return what was given of a direction, but for the medium, which it has from here."""
-    if isinstance(direction, LegSettings):
+    if isinstance(direction, LegDirection):
         return {name: value for name, value in given(direction).items() if name != "wifi"}
     return direction
 
@@ -294,7 +333,7 @@ def _of_air(given: Mapping[str, Any], downlink: Mapping[str, Any]) -> dict[str, 
     names = PROPAGATION[len(_DELAYS) :] if own else PROPAGATION
     air = {name: downlink[name] for name in names if name in downlink}
     try:
-        LegSettings.model_validate({"rate_mbps": 1, **air})
+        LegDirection.model_validate({"rate_mbps": 1, **air})
     except ValidationError as error:
         return {} if any(fault["loc"] for fault in error.errors(include_url=False)) else air
     return air

@@ -20,8 +20,7 @@ from minitopo_dc.fields.base import SettingsError, error_text
 from minitopo_dc.fields.path_schedule import PathEvent, PathPlan
 from minitopo_dc.fields.ranges import Direction, Moment
 from minitopo_dc.scenario.change import STEP_S
-from minitopo_dc.scenario.flow import DUAL_CONNECTIVITY
-from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.scenario.leg import LegDirection
 from minitopo_dc.scenario.mobility import losing
 from minitopo_dc.scenario.radio import Leg, Outage
 from minitopo_dc.scenario.scenario import Scenario
@@ -113,7 +112,7 @@ def _with_mobility(given: Scenario) -> Scenario:
     if not given.mobility:
         return given
     legs = list(given.legs)
-    for event in given.mobility if given.mode in DUAL_CONNECTIVITY else ():
+    for event in given.mobility if given.mode in ("dc", "dc-duplicate") else ():
         number = event.leg - 1
         legs[number] = _down(losing(legs[number], event), [event.outage])
     return given.model_copy(update={"legs": tuple(legs), "mobility": ()})
@@ -205,7 +204,7 @@ def _best_leg(scenario: Scenario, rates: Rates) -> dict[str, Any]:
     return values
 
 
-def _following(radio: LegSettings, name: str, best: Sequence[int], rates: Rates) -> dict[str, Any]:
+def _following(radio: LegDirection, name: str, best: Sequence[int], rates: Rates) -> dict[str, Any]:
     if radio.changes:
         raise SettingsError(f"handover: case sp: legs.0.{name}.changes: allowed: none")
     chosen = [rates[leg - 1][second] for second, leg in enumerate(best)]
@@ -215,7 +214,7 @@ def _following(radio: LegSettings, name: str, best: Sequence[int], rates: Rates)
     steps = [(0, chosen[0])] if chosen[0] != positive else []
     steps += [(s, new) for s, (old, new) in enumerate(pairwise(chosen), 1) if new != old]
     values = radio.model_dump(exclude={*TRACE_FIELDS, "outages"})
-    if radio.trace_mean_mbps is not None and radio.queue_ms is not None:
+    if radio.queue_ms is not None:  # of its own rate
         values |= {"queue_ms": None, "queue_bytes": radio.queue_limit_bytes()}
     return values | {
         "rate_mbps": positive,
@@ -232,15 +231,9 @@ def _rates(scenario: Scenario, name: Direction) -> Rates:
 
 
 @lru_cache(maxsize=MAX_CACHED)
-def _direction_rates(radio: LegSettings, seconds: int, _changed: int | None) -> tuple[float, ...]:
+def _direction_rates(radio: LegDirection, seconds: int, _changed: int | None) -> tuple[float, ...]:
     """Return the whole bits of each second, in Mbit/s, cached for campaigns of many scenarios."""
-    capacity, rates = radio.capacity(), []
-    for second in range(seconds):
-        begin, end = second * NS_PER_S, (second + 1) * NS_PER_S
-        bits = capacity.bits_between(begin, end)
-        for outage in radio.outages:
-            lost_from, lost_to = (round(moment * NS_PER_S) for moment in outage)
-            if max(begin, lost_from) < min(end, lost_to):
-                bits -= capacity.bits_between(max(begin, lost_from), min(end, lost_to))
-        rates.append(max(0, bits) / 1e6)
-    return tuple(rates)
+    edges = range(0, (seconds + 1) * NS_PER_S, NS_PER_S)
+    # RLC takes its part of what the leg is given, whichever it follows.
+    plain = radio.model_copy(update={"rlc": None})
+    return tuple(bits / 1e6 for bits in plain.available_bits(edges))

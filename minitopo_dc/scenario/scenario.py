@@ -7,9 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from minitopo_dc.errors import warn_deprecated
 from minitopo_dc.fields.base import LeftOut, Settings, SettingsError, given
-from minitopo_dc.fields.path_schedule import PathPlan, PathSchedule
+from minitopo_dc.fields.path_schedule import PathPlan, PathSchedule, primary_first
 from minitopo_dc.fields.ranges import (
     CONGESTION_CONTROL,
     CpuPercent,
@@ -36,6 +35,7 @@ from minitopo_dc.scenario.checks import (
 )
 from minitopo_dc.scenario.flow import (
     DUAL_CONNECTIVITY,
+    PROXIED,
     FlowSettings,
     ResolvedFlow,
     UplinkPdcpSettings,
@@ -44,7 +44,7 @@ from minitopo_dc.scenario.flow import (
     is_proxied,
     uplink_pdcp,
 )
-from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.scenario.leg import LegDirection, NoTraceError
 from minitopo_dc.scenario.mobility import MobilityEvent, check_mobility
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.scenario.presets import (
@@ -55,7 +55,7 @@ from minitopo_dc.scenario.presets import (
     dual_connectivity,
     table_name,
 )
-from minitopo_dc.scenario.radio import Leg
+from minitopo_dc.scenario.radio import Leg, nearest
 from minitopo_dc.workloads import Download, WorkloadField
 
 Clock = Literal["real", "virtual"]
@@ -132,17 +132,6 @@ class VirtualSettings(Settings):
     capture: LeftOut[tuple[Literal["client", "server"], ...]] = ()
     """End hosts whose packets are captured, as by `real.capture`."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_recovery(cls, values: Any) -> Any:
-        """Leave out `recovery`, which files of version 0.1 have, with a warning."""
-        if not isinstance(values, dict) or "recovery" not in values:
-            return values
-        if values["recovery"] != "modern":
-            raise ValueError("recovery: has gone; transport quic-aioquic-2020 is that of 2020")
-        warn_deprecated("virtual.recovery: modern", "leave it out", until="2.0")
-        return {name: value for name, value in values.items() if name != "recovery"}
-
 
 NO_REAL, NO_VIRTUAL = RealSettings(), VirtualSettings()
 Mode = Literal["sc", "dc", "dc-duplicate", "atsss", "multipath", "flows"]
@@ -159,7 +148,7 @@ class Scenario(Settings):
     }
 
     transport: str
-    """A runner's name (docs/runners.md): tcp, quic, quic-ngtcp2, mptcp, mpquic, icmp, ..."""
+    """A runner's name (docs/runners.md): tcp, quic, mptcp, mpquic-picoquic, icmp, ..."""
     mode: Mode
     legs: Annotated[tuple[Leg, ...], Field(min_length=1, max_length=250)]
     trace_offset_s: LeftOut[Moment] = 0.0
@@ -177,6 +166,11 @@ class Scenario(Settings):
     """The one-way delay of the wired link between server and gnb, which is ATSSS's UPF."""
     leg: Number = 1
     """The leg that `mode: sc` uses."""
+    primary_leg: LeftOut[Number | Literal["nearest"]] = 1
+    """The leg of the node that splits (the master node of TS 37.340, without Xn), of the uplink's
+    primaryPath (TS 38.331), and of the path on which a multipath connection begins; in the papers
+    leg 1. `nearest`: the one of least delay that is up at the start, as an operator would choose.
+    `pdcp.legs` and `paths.initial` may each say another one."""
     ip_version: IpVersion = 4
     """Of the addresses that transports use (docs/mininet.md); 4 as in the papers."""
     pdcp: Pdcp = Pdcp()
@@ -222,6 +216,9 @@ class Scenario(Settings):
     def _check_combination(self) -> Self:
         if (self.mode == "flows") != bool(self.flows):
             raise ValueError("mode flows needs a list of flows, and only this mode has one")
+        if self.primary_leg != "nearest" and self.primary_leg > len(self.legs):
+            allowed = f"1 to {len(self.legs)}, nearest"
+            raise ValueError(f"primary_leg: {self.primary_leg} does not exist; allowed: {allowed}")
         self._check_legs(self, "")
         for number, flow in enumerate(self.flows):
             self._check_legs(flow, f"flows.{number}.")
@@ -260,7 +257,11 @@ class Scenario(Settings):
             if flow.paths.schedule or flow.paths.attempt_delay_ms is None:
                 raise ValueError("paths: mode sc has one path; allowed: attempt_delay_ms, initial")
         elif flow.paths is not None and self._mode(flow) != "multipath":
-            raise ValueError(f"{where}paths: mode {flow.mode} has no paths; allowed: multipath")
+            tunnels = " or ".join(PROXIED)
+            raise ValueError(
+                f"{where}paths: mode {flow.mode} has no paths; "
+                f"allowed: multipath, and atsss with {tunnels}"
+            )
         try:
             self._plan(flow)
         except SettingsError as error:
@@ -282,7 +283,7 @@ class Scenario(Settings):
     def _plan(self, flow: FlowSettings | Scenario) -> PathPlan | None:
         if self._mode(flow) != "multipath" and flow.paths is None:
             return None
-        return (flow.paths or PathSchedule()).plan(len(self.legs))
+        return (flow.paths or PathSchedule()).plan(len(self.legs), self.leg_numbers[0])
 
     def _mode(self, flow: FlowSettings | Scenario) -> Any:
         """Return the mode of a flow; one that ends at a proxy is multipath up to there."""
@@ -310,19 +311,20 @@ class Scenario(Settings):
         return self.model_copy(update={"clock": clock, clock: kept, self.clock: left})
 
     def _changed(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the changed fields; other legs bring a named Dual Connectivity's timers anew."""
-        renews = "legs" in changes and changes.get("mode", "dc") == "dc"
-        name = self.dc_name.partition(",")[0].removesuffix("'") if renews else ""
-        if not name:
+        """Return the changed fields; other legs bring a named Dual Connectivity's fields anew."""
+        legs = {name: changes[name] for name in ("legs", "primary_leg") if name in changes}
+        pdcp, numbers = changes.get("pdcp"), self.pdcp.legs
+        if isinstance(pdcp, Mapping) and "legs" in pdcp:
+            numbers = pdcp["legs"]
+        stays = changes.get("mode", self.mode) == self.mode
+        named = self._named() if stays and (legs or numbers != self.pdcp.legs) else None
+        if named is None:
             return super()._changed(changes)
-        control = self.pdcp.flow_control
-        delays_ms = () if control is None else control.backhaul_ms
-        xn_ms = delays_ms[-1] if isinstance(delays_ms, tuple) and delays_ms else XN_MS
-        fields = super()._changed({"legs": changes["legs"]})
-        fields |= {"split_uplink": False, "uplink_pdcp": None, "pdcp": {"legs": self.pdcp.legs}}
-        legs = self.check(fields, "evolve")
-        others = {field: value for field, value in changes.items() if field != "legs"}
-        again = legs.with_dc(name, xn_ms=xn_ms)  # type: ignore[arg-type]
+        name, xn_ms = named
+        fields = super()._changed(legs)
+        fields |= {"split_uplink": False, "uplink_pdcp": None, "pdcp": {"legs": numbers}}
+        again = self.check(fields, "evolve").with_dc(name, xn_ms=xn_ms)
+        others = {field: value for field, value in changes.items() if field not in legs}
         return super(Scenario, again)._changed(others)
 
     def with_dc(self, name: DualConnectivity, *, xn_ms: float = XN_MS) -> Self:
@@ -338,12 +340,17 @@ class Scenario(Settings):
         Raises:
             SettingsError, TraceError: there is no such name, or a trace is missing or wrong.
         """
-        numbers = self.pdcp.legs or range(1, len(self.legs) + 1)
+        fields = self.dc_fields(name, xn_ms)
+        mode = self.mode if self.flows else "dc"
+        return self.check({**given(self), **fields, "mode": mode}, "with_dc")
+
+    def dc_fields(self, name: DualConnectivity | str, xn_ms: float = XN_MS) -> dict[str, Any]:
+        """Return the fields for which a Dual Connectivity's name stands (`with_dc`)."""
+        numbers = self.pdcp.legs or self.leg_numbers
         fields = dual_connectivity(name, [self.legs[number - 1] for number in numbers], xn_ms)
         if self.pdcp.legs:
             fields["pdcp"]["legs"] = self.pdcp.legs
-        mode = self.mode if self.flows else "dc"
-        return self.check({**given(self), **fields, "mode": mode}, "with_dc")
+        return fields
 
     @property
     def dc_name(self) -> str:
@@ -352,14 +359,24 @@ class Scenario(Settings):
         Raises:
             SettingsError, TraceError: a trace is missing or wrong.
         """
+        named = self._named() if self.mode == "dc" else None
+        return "" if named is None else table_name(*named)
+
+    def _named(self) -> tuple[DualConnectivity, float] | None:
+        """Return the name of its Dual Connectivity, and Xn's delay (ms); None: it has none."""
         control = self.pdcp.flow_control
         delays_ms = () if control is None else control.backhaul_ms
         xn_ms = delays_ms[-1] if isinstance(delays_ms, tuple) and delays_ms else XN_MS
-        for name in NAMES if self.mode == "dc" else ():
-            named = self.with_dc(name, xn_ms=xn_ms)
+        for name in NAMES if self.mode in ("dc", "flows") else ():
+            try:
+                named = self.with_dc(name, xn_ms=xn_ms)
+            except NoTraceError:
+                raise
+            except SettingsError:  # a flow over one leg has no Xn
+                continue
             if all(getattr(self, field) == getattr(named, field) for field in FIELDS):
-                return table_name(name, xn_ms)
-        return ""
+                return name, xn_ms
+        return None
 
     def of_its_clock(self) -> Self:
         """Return the scenario without what only the other clock has; itself where there is none.
@@ -389,7 +406,7 @@ class Scenario(Settings):
         for cell in self.cells:
             cell.build("")
 
-    def directions(self) -> Iterator[tuple[str, LegSettings]]:
+    def directions(self) -> Iterator[tuple[str, LegDirection]]:
         """Yield each direction of each leg and backhaul link, with its place in the scenario."""
         for name, links in (("legs", self.legs), ("real.backhaul", self.real.backhaul)):
             for number, link in enumerate(links):
@@ -409,6 +426,16 @@ class Scenario(Settings):
         return any(flow.proxied for flow in self.resolved_flows)
 
     @property
+    def leg_numbers(self) -> tuple[int, ...]:
+        """Return the numbers of the legs, the primary one first.
+
+        Raises:
+            SettingsError, TraceError: a trace is missing or wrong.
+        """
+        primary = nearest(self.legs) if self.primary_leg == "nearest" else self.primary_leg
+        return primary_first(len(self.legs), primary)
+
+    @property
     def loads(self) -> tuple[Direction, ...]:
         """Return the directions that its flows load, whose bytes and capacity count in a result."""
         ways = {way for flow in self.resolved_flows for way in flow.workload.loads}
@@ -417,7 +444,7 @@ class Scenario(Settings):
     def _resolve(self, flow: FlowSettings) -> ResolvedFlow:
         transport = flow.transport or self.transport
         options = self.options if transport == self.transport else {}
-        mode, plan, legs = self._mode(flow), self._plan(flow), len(self.legs)
+        mode, plan, legs = self._mode(flow), self._plan(flow), self.leg_numbers
         down = downlink_pdcp(mode, flow.pdcp or self.pdcp)
         up = uplink_pdcp(mode, down, flow.uplink_pdcp or self.uplink_pdcp)
         return ResolvedFlow(

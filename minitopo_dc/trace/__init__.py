@@ -28,7 +28,7 @@ from minitopo_dc.trace.formats.cell_files import (
     write_cells,
     write_channels,
 )
-from minitopo_dc.trace.formats.fields import DEFAULT_COLUMN
+from minitopo_dc.trace.formats.columns import DEFAULT_COLUMN
 from minitopo_dc.trace.formats.files import TraceFormat, read_trace, write_csv, write_mahimahi
 from minitopo_dc.trace.info import TraceInfo, autocorrelation, doubts, trace_info
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace, TraceError

@@ -1,114 +1,174 @@
-"""A delay over time from a file: a table of seconds and ms, or what ping(8) printed."""
+"""A delay over time from a file: a table, or what ping(8) printed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import count, pairwise
+from bisect import bisect
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from minitopo_dc.trace.formats.fields import is_number, rows_of, text_of
-from minitopo_dc.trace.model import EndRule, TraceError
+from minitopo_dc.trace.formats.columns import (
+    DELAY,
+    DELAY_TIME,
+    MS,
+    SECONDS,
+    Column,
+    chosen_column,
+    time_of,
+    words_of,
+)
+from minitopo_dc.trace.formats.fields import Row, check_lines, rows_of, text_of
+from minitopo_dc.trace.formats.table import MISSING, Samples, over_time
+from minitopo_dc.trace.model import DelayTrace, Source, TraceError
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
-DelayBetween = Literal["hold", "linear"]
-"""What is between two values: the former one, or a line."""
-LINE_STEP_NS = 10 * NS_PER_MS
-"""Of a line: far below a round trip's, and a hundred changes a second."""
+DelayIs = Literal["one-way", "round-trip"]
 MAX_MS = 3_600_000
 """An hour: the longest delay that a leg may have (`Milliseconds`)."""
 ECHO = re.compile(
-    r"(?:\[(?P<clock>\d+\.\d+)\] )?\d+ bytes from .*icmp_seq=(?P<number>\d+) .*"
+    r"(?:\[(?P<clock>\d+\.\d+)\] )?\d+ bytes from .*?(?:icmp_)?seq=(?P<number>\d+) .*?"
     r"time=(?P<ms>[\d.]+) ms"
 )
-"""A line of ping(8) of iputils; `-D` prints the clock. Without it echoes are 1 s apart, ping's own
-interval."""
+"""A line of ping(8) of iputils, BSD or BusyBox; `-D` prints the clock, when the answer has come.
+Without it echoes are 1 s apart, ping's own interval."""
+ANSWER = "bytes from"
+SEQUENCES = 1 << 16
+"""Numbers of echoes begin again after so many (RFC 792)."""
+ROUND_TRIP = re.compile(r"rtt|round.?trip|ping", re.IGNORECASE)
+"""Of a column's name."""
+LOST = ("lost", "timeout", "nan", "*", "-1", "-1.0")
+"""What loggers write for an echo without an answer, beside `MISSING`."""
 
 
-@dataclass(frozen=True, slots=True)
-class DelayTrace:
-    """Delays and their moments, both in ns, the first one at 0; the last one lasts as long."""
-
-    moments: tuple[int, ...]
-    delays: tuple[int, ...]
-
-    @property
-    def duration_ns(self) -> int:
-        """Return the time after which it is over; the last value lasts as long as the one before.
-
-        A trace of one value lasts 1 s.
-        """
-        last = self.moments[-1]
-        return last + (last - self.moments[-2] if len(self.moments) > 1 else NS_PER_S)
-
-    def steps(
-        self, between: DelayBetween, end: EndRule, offset_ns: int = 0
-    ) -> Iterator[tuple[int, int]]:
-        """Yield each moment (ns, from 0) and the delay (ns) from then on, for ever with `loop`.
-
-        Args:
-            between: what is between two values.
-            end: `loop`: it begins again; else the last value stays.
-            offset_ns: the moment of the trace that is time 0.
-        """
-        begun = False
-        before = self.delays[0]
-        for cycle in count() if end == "loop" else (0,):
-            for moment, delay in self._once(between):
-                time = cycle * self.duration_ns + moment - offset_ns
-                if time > 0:
-                    if not begun:
-                        yield 0, before
-                    begun = True
-                    yield time, delay
-                before = delay
-        if not begun:
-            yield 0, before
-
-    def _once(self, between: DelayBetween) -> Iterator[tuple[int, int]]:
-        points = list(zip(self.moments, self.delays, strict=True))
-        for (since, first), (until, second) in pairwise(points):
-            steps = range(since, until, LINE_STEP_NS if between == "linear" else until - since)
-            for moment in steps:
-                yield moment, first + (second - first) * (moment - since) // (until - since)
-        yield points[-1]
-
-
-def read_delays(path: Path, *, round_trip: bool = False) -> DelayTrace:
-    """Return the one-way delays of a file; those of ping are half of its round trips.
+def read_delays(
+    path: Path,
+    *,
+    column: str | None = None,
+    time_column: str | None = None,
+    kind: DelayIs | None = None,
+) -> DelayTrace:
+    """Return the one-way delays of a file: halves of round trips.
 
     Args:
-        path: lines of seconds and ms, maybe with a header, or the output of ping(8).
-        round_trip: whether the ms of a table are round trips, too.
+        path: a table as `read_trace` reads it, or the output of ping(8).
+        column: of a table: the delay, `NAME:UNIT`, or `NAME` with a unit at its end; None: the only
+            one that can be meant.
+        time_column: of a table: the time, likewise; None: the first column.
+        kind: what a table has; None: round trips if the column's name says so (`rtt_ms`).
 
     Raises:
-        TraceError: it is neither, or its times do not ascend.
+        TraceError: it is neither; the message has the line and what is allowed.
         OSError: it cannot be opened.
     """
     text = text_of(path)
-    echoes = [echo for line in text.splitlines() if (echo := ECHO.match(line))]
-    if echoes:
-        half = True
-        values = [
-            (round(float(echo["clock"] or echo["number"]) * NS_PER_S), float(echo["ms"]))
-            for echo in echoes
-        ]
-    else:
-        half, values = round_trip, list(_table(path, text))
-    begin = values[0][0]
-    moments = tuple(moment - begin for moment, _ in values)
-    if any(later <= earlier for earlier, later in pairwise(moments)):
-        raise TraceError(path, 0, "a time is not after the one before", "ascending times")
-    return DelayTrace(moments, tuple(round(ms * NS_PER_MS / (1 + half)) for _, ms in values))
+    if echoes := _echoes(path, text):
+        columns = Column("time", SECONDS), Column("rtt", MS)
+        header = Row(path, 0, [column.name for column in columns])
+        has_clock = next(iter(echoes.values())).sent_s is not None
+        notes = () if has_clock else ("echoes are taken for 1 s apart (ping -D writes times)",)
+        return _delays(header, _echo_rows(path, echoes), columns, notes, half=True)
+    header, rows = rows_of(path, text).with_header()
+    time = time_of(header, rows, time_column, DELAY_TIME)
+    delay = chosen_column(header, time.name, column, DELAY)
+    is_named = kind is None and ROUND_TRIP.search(delay.name) is not None
+    notes = (f"{delay.name!r} has round trips, of which a half is taken",) if is_named else ()
+    return _delays(header, rows, (time, delay), notes, half=is_named or kind == "round-trip")
 
 
-def _table(path: Path, text: str) -> Iterator[tuple[int, float]]:
-    rows = rows_of(path, text)
-    for row in rows if is_number(rows[0].fields[0]) else rows[1:]:
-        row.check_width(2, "seconds and ms, or the output of ping")
-        seconds, ms = (row.number(field, "seconds and ms") for field in row.fields)
-        if ms > MAX_MS:
-            raise row.error(f"{ms} ms", f"0 to {MAX_MS:,} ms")
-        yield round(seconds * NS_PER_S), float(ms)
+def _delays(
+    header: Row,
+    rows: Sequence[Row],
+    columns: tuple[Column, Column],
+    notes: tuple[str, ...],
+    *,
+    half: bool,
+) -> DelayTrace:
+    time, delay = columns
+    most = Decimal(MAX_MS * NS_PER_MS)
+
+    def delay_ns(row: Row, text: str) -> Decimal | None:
+        if text in MISSING or text.lower() in LOST:
+            return None
+        value = row.number(text, delay.name) * delay.unit.size
+        if value > most:
+            raise row.error(f"{text} {delay.unit.name}", f"0 to {MAX_MS:,} ms")
+        return value / 2 if half else value
+
+    samples = over_time(header, rows, time, delay, delay_ns)
+    source = Source(words_of(time, delay, "delays"), samples.equal_times, (*notes, *_lost(samples)))
+    times, delays, duration, *_ = samples
+    return DelayTrace(header.path.name, times, delays, duration, source)
+
+
+def _lost(samples: Samples) -> Iterator[str]:
+    """Yield that values are missing, and how to make the longest period of them an outage."""
+    if not samples.missing_ns:
+        return
+    ends = (*samples.times_ns[1:], samples.duration_ns)
+    periods = [
+        (next(times), ends[place - 1])
+        for place, times in groupby(samples.missing_ns, lambda time: bisect(samples.times_ns, time))
+    ]
+    begin, end = max(periods, key=lambda period: period[1] - period[0])
+    total = len(samples.missing_ns) + len(samples.times_ns)
+    yield (
+        f"{len(samples.missing_ns)} of {total} values are missing or lost, where the delay before "
+        f"holds and no outage is (outages: [[{begin / NS_PER_S:g}, {end / NS_PER_S:g}]] makes one "
+        "of the longest)"
+    )
+
+
+class Echo(NamedTuple):
+    """An echo of ping that was answered: its line, when it was sent (s), its round trip in ms."""
+
+    line: int
+    sent_s: Decimal | None
+    ms: str
+
+
+def _echoes(path: Path, text: str) -> dict[int, Echo]:
+    """Return the first answer to each echo of ping's output, by its number; none of another file.
+
+    Raises:
+        TraceError: some echoes have a time of the clock, and others have none.
+    """
+    echoes: dict[int, Echo] = {}
+    if ANSWER not in text:
+        return echoes
+    check_lines(path, text.count(ANSWER))
+    last = None
+    for line, words in enumerate(text.splitlines(), start=1):
+        if (match := ECHO.match(words)) is None:
+            continue
+        number = int(match["number"]) % SEQUENCES
+        if last is not None:  # the number of this echo that is nearest to the one before
+            number = last + (number - last + SEQUENCES // 2) % SEQUENCES - SEQUENCES // 2
+        last, ms, clock = number, match["ms"], match["clock"]
+        sent_s = Decimal(clock) - Decimal(ms) / 1000 if clock else None
+        first = next(iter(echoes.values()), None)
+        if first is not None and (first.sent_s is None) != (sent_s is None):
+            what = "an echo with a time among echoes without" if clock else "an echo without a time"
+            raise TraceError(path, line, what, "ping -D for all of them, or for none")
+        echoes.setdefault(number, Echo(line, sent_s, ms))
+    return echoes
+
+
+def _echo_rows(path: Path, echoes: Mapping[int, Echo]) -> list[Row]:
+    """Return rows of a time (s) and a round trip (ms) by the time; lost echoes have no value.
+
+    They are sent in equal steps between those before and behind them, all others 1 s apart unless
+    they have a time.
+    """
+    times = {
+        number: Decimal(number) if echo.sent_s is None else echo.sent_s
+        for number, echo in sorted(echoes.items())
+    }
+    timed = [(times[number], echo.line, echo.ms) for number, echo in echoes.items()]
+    for before, behind in pairwise(times):
+        step = (times[behind] - times[before]) / (behind - before)
+        line = echoes[behind].line
+        timed += [(times[before] + step * n, line, "") for n in range(1, behind - before)]
+    return [Row(path, line, [str(time), ms]) for time, line, ms in sorted(timed)]

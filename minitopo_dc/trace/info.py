@@ -1,22 +1,24 @@
-"""Statistics of a capacity trace."""
+"""Statistics of a capacity trace, and doubts about traces."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median_low
 
 from minitopo_dc.numbers import significant
 from minitopo_dc.trace.convert import resample
-from minitopo_dc.trace.model import OpportunityTrace, RateTrace, Trace
+from minitopo_dc.trace.model import DelayTrace, OpportunityTrace, Source, Trace
 
 _SECOND = 1_000_000_000
 _WINDOW = 100_000_000
 
 MAX_BPS = 10_000_000_000
 """The capacity from which on another unit is likelier: 10 Gbit/s, several times a 5G cell's."""
+MAX_DELAY_NS = 10 * _SECOND
+"""The delay from which on another unit is likelier: several times what a full queue takes."""
 SHORTEST_NS = _SECOND
 """A second: what is shorter has mostly times in another unit."""
 GAP_STEPS = 20
@@ -98,9 +100,9 @@ class Steps:
     equal_times: int
 
     @classmethod
-    def of(cls, trace: Trace) -> Steps:
+    def of(cls, trace: Trace | DelayTrace) -> Steps:
         """Return the steps of a trace."""
-        if isinstance(trace, RateTrace):
+        if not isinstance(trace, OpportunityTrace):
             starts = trace.times_ns
             equal_times = trace.source.equal_times if trace.source else 0
         else:
@@ -114,35 +116,54 @@ class Steps:
             shortest_ns=min(lengths),
             longest_ns=longest,
             longest_at_ns=starts[lengths.index(longest)],
-            gaps=gaps if isinstance(trace, RateTrace) else 0,
+            gaps=0 if isinstance(trace, OpportunityTrace) else gaps,
             equal_times=equal_times,
         )
 
 
-def doubts(trace: Trace) -> str | None:
+def doubts(trace: Trace | DelayTrace) -> str | None:
     """Return what makes it likely that a trace is not what it is read as, and what it is read as.
 
     None if nothing does.
     """
-    if isinstance(trace, RateTrace):
-        mean = trace.cumulative_nbit()[-1] / trace.duration_ns
-        most = float(max(trace.rates_bps))
-        read_as = trace.source.words if trace.source else "rates"
-    else:
+    if isinstance(trace, OpportunityTrace):
         bits = len(trace.times_ms) * trace.bytes_per_opportunity * 8
         mean = most = bits * _SECOND / trace.duration_ns
-        read_as = "opportunities of 1,500 bytes at times in ms"
-    if not (reasons := list(_reasons(most, trace.duration_ns, Steps.of(trace)))):
+        source = Source("opportunities of 1,500 bytes at times in ms")
+    else:
+        values = trace.delays_ns if isinstance(trace, DelayTrace) else trace.rates_bps
+        mean, most = _mean(trace.times_ns, values, trace.duration_ns), max(values)
+        source = trace.source or Source("rates")
+    if isinstance(trace, DelayTrace):
+        shown, size = f"{significant(mean / 1e6)} ms one way", _long(most)
+    else:
+        shown, size = f"{significant(mean / 1e6)} Mbit/s", _fast(most)
+    reasons = [*source.notes, *size, *_reasons(trace.duration_ns, Steps.of(trace))]
+    if not reasons:
         return None
     return (
-        f"trace {trace.name}: {'; '.join(reasons)}; read as {read_as}: mean "
-        f"{significant(mean / 1e6)} Mbit/s over {significant(trace.duration_ns / _SECOND)} s"
+        f"trace {trace.name}: {'; '.join(reasons)}; read as {source.words}: mean {shown} over "
+        f"{significant(trace.duration_ns / _SECOND)} s"
     )
 
 
-def _reasons(most_bps: float, duration_ns: int, steps: Steps) -> Iterator[str]:
+def _mean(times: Sequence[int], values: Sequence[int], duration: int) -> float:
+    ends = (*times[1:], duration)
+    spans = zip(times, ends, values, strict=True)
+    return sum(value * (end - start) for start, end, value in spans) / duration
+
+
+def _fast(most_bps: float) -> Iterator[str]:
     if most_bps > MAX_BPS:
         yield f"a capacity of {significant(most_bps / 1e9)} Gbit/s"
+
+
+def _long(most_ns: float) -> Iterator[str]:
+    if most_ns > MAX_DELAY_NS:
+        yield f"a delay of {significant(most_ns / _SECOND)} s"
+
+
+def _reasons(duration_ns: int, steps: Steps) -> Iterator[str]:
     if duration_ns < SHORTEST_NS:
         yield f"as short as {significant(duration_ns / 1e6)} ms"
     if steps.gaps:
@@ -150,7 +171,7 @@ def _reasons(most_bps: float, duration_ns: int, steps: Steps) -> Iterator[str]:
         ratio = significant(steps.longest_ns / steps.median_ns)
         which = "a gap" if steps.gaps == 1 else f"{steps.gaps} gaps, the longest"
         yield (
-            f"{which} of {length} s ({ratio} median steps) from {at} s on, over which the rate "
+            f"{which} of {length} s ({ratio} median steps) from {at} s on, over which the value "
             "before holds"
         )
 

@@ -1,14 +1,16 @@
-"""The types of capacity traces, which readers produce and legs consume."""
+"""The types of traces of capacities and delays, which readers produce and legs consume."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import accumulate, count, pairwise
 from pathlib import Path
 from typing import Literal
 
 from minitopo_dc.errors import InputError
+from minitopo_dc.units import NS_PER_MS
 
 MAX_BPS = 10**12
 """1 Tbit/s, as of a leg's rate."""
@@ -20,8 +22,10 @@ MAX_STEPS = 10_000_000
 """Of what is made: windows, steps, opportunities. Some 1 GB of memory."""
 LONGEST_LINE = 100_000
 """Characters; the widest known table has some hundred columns."""
-LONGEST_FILE = 1_000_000_000
+LONGEST_FILE = 500_000_000
 """Bytes."""
+MAX_LINES = 5_000_000
+"""Of a trace's file: some 1 GB of memory."""
 
 
 def in_range(name: str, value: float, least: float, most: float, unit: str = "") -> None:
@@ -38,6 +42,10 @@ def in_range(name: str, value: float, least: float, most: float, unit: str = "")
 EndRule = Literal["loop", "hold", "stop"]
 """What happens after a trace's last moment: start again, keep the last rate, or zero for ever."""
 
+DelayBetween = Literal["hold", "linear"]
+"""What is between two values: the former one, or a line."""
+LINE_STEP_NS = 10 * NS_PER_MS
+"""Of a line: far below a round trip's, and a hundred changes a second."""
 NBIT = 1_000_000_000
 """One bit in the unit of exact integrals: (bit/s) x ns = 1e-9 bit, so that all are integers."""
 
@@ -50,6 +58,8 @@ class Source:
     """The columns and their units."""
     equal_times: int = 0
     """How many rows have the time of the row before."""
+    notes: tuple[str, ...] = ()
+    """What a reader had to choose, which the user is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +138,53 @@ class OpportunityTrace:
     def duration_ns(self) -> int:
         """Return the length of the trace in ns."""
         return self.times_ms[-1] * 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class DelayTrace:
+    """One-way delays as a piecewise-constant function of time, as `RateTrace` has rates.
+
+    `delays_ns[i]` holds from `times_ns[i]` (ns, ascending, the first is 0) up to the next time, the
+    last one up to `duration_ns`.
+    """
+
+    name: str
+    times_ns: tuple[int, ...]
+    delays_ns: tuple[int, ...]
+    duration_ns: int
+    source: Source | None = field(default=None, compare=False, repr=False)
+
+    def steps(
+        self, between: DelayBetween, end: EndRule, offset_ns: int = 0
+    ) -> Iterator[tuple[int, int]]:
+        """Yield each moment (ns, from 0) and the delay (ns) from then on, for ever with `loop`.
+
+        Args:
+            between: what is between two values.
+            end: `loop`: it begins again; else the last value stays.
+            offset_ns: the moment of the trace that is time 0.
+        """
+        begun = False
+        before = self.delays_ns[0]
+        for cycle in count() if end == "loop" else (0,):
+            for moment, delay in self._once(between):
+                time = cycle * self.duration_ns + moment - offset_ns
+                if time > 0:
+                    if not begun:
+                        yield 0, before
+                    begun = True
+                    yield time, delay
+                before = delay
+        if not begun:
+            yield 0, before
+
+    def _once(self, between: DelayBetween) -> Iterator[tuple[int, int]]:
+        points = list(zip(self.times_ns, self.delays_ns, strict=True))
+        for (since, first), (until, second) in pairwise(points):
+            steps = range(since, until, LINE_STEP_NS if between == "linear" else until - since)
+            for moment in steps:
+                yield moment, first + (second - first) * (moment - since) // (until - since)
+        yield points[-1]
 
 
 Trace = RateTrace | OpportunityTrace

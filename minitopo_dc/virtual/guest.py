@@ -15,7 +15,7 @@ from minitopo_dc.runners.virtual import GuestFlow
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.virtual.connection import AnyConnection, cpu_ns
 from minitopo_dc.virtual.core import Core
-from minitopo_dc.virtual.element import Element, delayed
+from minitopo_dc.virtual.element import VirtualElement, delayed
 from minitopo_dc.virtual.loop import AnyLoop, WaitingLine
 from minitopo_dc.virtual.packet import Flow, Packet, Take
 
@@ -76,7 +76,7 @@ class GuestConnection(AnyConnection):
             return [partial(self._proxy.receive, self._last_card) for _ in cards]
         return [partial(self._server.receive, 0) for _ in cards]
 
-    def attach(self, gnb: Element, ue: Element) -> None:
+    def attach(self, gnb: VirtualElement, ue: VirtualElement) -> None:
         """Connect the hosts to the routers, and a proxy, if there is one, to the server."""
         super().attach(gnb, ue)
         proxy, server, card = self.facts.proxy_address, self.facts.server_address, self._last_card
@@ -131,6 +131,7 @@ class GuestConnection(AnyConnection):
         self._take(guest, guest.run(self.loop.now))
 
     def _take(self, guest: Guest, frames: Sequence[Frame]) -> None:
+        self._timer.set(self._next(guest))  # before a wire without a delay brings it forward
         for card, is_report, data in frames:
             if not is_report:
                 self._send(card, data)
@@ -139,7 +140,6 @@ class GuestConnection(AnyConnection):
                 guest.close()
                 self.end()
                 return
-        self._timer.set(self._next(guest))
 
     def _send(self, card: int, data: bytes) -> None:
         flow = self._ways.get((card, data[self._destination]))
@@ -157,8 +157,8 @@ class GuestConnection(AnyConnection):
 class GuestHost:
     """The part of a host that is outside its guest: the CPU time of each packet.
 
-    As in `Host`, reading a packet, and sending one, each take `cpu_ns`; the CPU does one thing at a
-    time.
+    As in `EndHost`, reading a packet, and sending one, each take `cpu_ns`; the CPU does one
+    thing at a time.
     """
 
     def __init__(self, loop: AnyLoop, cpu_ns: int, inject: Callable[[int, bytes], None]) -> None:

@@ -53,19 +53,19 @@ class AnyLoop(Protocol):
         """Fire what is due until `stop`, until `end` (ns), or until nothing is left to do."""
 
 
-class Loop:
+class VirtualLoop:
     """An event loop that fires timers in order of time, and of one moment in order of setting."""
 
     def __init__(self) -> None:
         self.now = START_NS
-        self.events: list[tuple[int, int, Timer]] = []
+        self.events: list[tuple[int, int, LoopTimer]] = []
         """The events that timers have asked for, with a number that tells which came first."""
         self.number = 0
         self._stopping = False
 
-    def timer(self, fire: Callable[[], None]) -> Timer:
+    def timer(self, fire: Callable[[], None]) -> LoopTimer:
         """Return a timer that is not set yet."""
-        return Timer(self, fire)
+        return LoopTimer(self, fire)
 
     def add_timed(self, part: Timed, *, first: bool = False) -> TimedPart:  # noqa: ARG002
         """Call a part at the moments that it names, once it is rearmed; their order is of time."""
@@ -89,12 +89,12 @@ class Loop:
             timer.fire()
 
 
-class Timer:
+class LoopTimer:
     """A timer with one moment at which it calls `fire`, which may set it again."""
 
     __slots__ = ("_loop", "at", "fire")
 
-    def __init__(self, loop: Loop, fire: Callable[[], None]) -> None:
+    def __init__(self, loop: VirtualLoop, fire: Callable[[], None]) -> None:
         self.at: int | None = None
         self.fire = fire
         self._loop = loop

@@ -33,7 +33,7 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.connection import AnyConnection
 from minitopo_dc.virtual.core import core_name, core_obstacle
 from minitopo_dc.virtual.guest import GuestConnection
-from minitopo_dc.virtual.testbed import Testbed
+from minitopo_dc.virtual.testbed import VirtualTestbed
 from minitopo_dc.workloads import Download, Measurement
 from minitopo_dc.workloads.command import escaped
 
@@ -70,7 +70,7 @@ def facts(scenario: Scenario) -> dict[str, Any]:
 
 
 def _measure(scenario: Scenario, directory: Path) -> Measured:
-    testbed = Testbed(scenario, directory)
+    testbed = VirtualTestbed(scenario, directory)
     has_guest = any(isinstance(connection, GuestConnection) for connection in testbed.connections)
     try:
         with garbage_collection_off(), one_processor() if has_guest else nullcontext():
@@ -154,7 +154,7 @@ SIGNALLED = 128
 
 
 @dataclass(frozen=True, slots=True)
-class UserProgram:
+class VirtualUserProgram:
     """Holds what is to run, and who is told of it."""
 
     command: tuple[str, ...]
@@ -185,7 +185,7 @@ class UserProgram:
         return made
 
 
-def run_program(scenario: Scenario, program: UserProgram, directory: Path) -> ProgramResult:
+def run_program(scenario: Scenario, program: VirtualUserProgram, directory: Path) -> ProgramResult:
     """Run programs over the path of their scenario.
 
     Args:
@@ -199,7 +199,7 @@ def run_program(scenario: Scenario, program: UserProgram, directory: Path) -> Pr
     scenario.save(directory / "scenario.yaml")
     text = json.dumps(facts(scenario), indent=1)
     (directory / "environment.json").write_text(text, encoding="utf-8")
-    testbed = Testbed(scenario, directory)
+    testbed = VirtualTestbed(scenario, directory)
     [connection] = testbed.connections
     flow = connection.ends
     assert isinstance(flow, ProgramsFlow)  # the transport is `command`

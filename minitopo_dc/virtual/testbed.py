@@ -8,14 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from minitopo_dc.router.recorder import Recorder, Rows
+from minitopo_dc.router.recorder import Recorder, SeriesWriter
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.scenario.element import wifi_paths
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.virtual.connection import AnyConnection, Connection
+from minitopo_dc.virtual.connection import AnyConnection, SansIoConnection
 from minitopo_dc.virtual.core import chosen_core
 from minitopo_dc.virtual.guest import GuestConnection
 from minitopo_dc.virtual.loop import START_NS
@@ -85,7 +85,7 @@ class PathSeries:
         self._file.close()
 
 
-class Testbed:
+class VirtualTestbed:
     """The network and its end hosts, as on the real clock; its files go to `directory`."""
 
     __test__ = False  # not a test class
@@ -107,7 +107,7 @@ class Testbed:
         self.gnb.connect(self.ue)
         self.ue.connect(self.gnb)
         self.connections = [
-            (Connection if get_runner(flow.transport).virtual() else GuestConnection)(
+            (SansIoConnection if get_runner(flow.transport).virtual() else GuestConnection)(
                 scenario, flow, index, core=self.core, directory=directory, ended=self._one_ended
             )
             for index, flow in enumerate(scenario.resolved_flows)
@@ -162,7 +162,7 @@ class Testbed:
             self.loop.stop()
 
     def _record(self, directory: Path) -> Recorder:
-        series: list[Rows] = [
+        series: list[SeriesWriter] = [
             *self.gnb.series(),
             *self.ue.series(),
             ConnectionSeries(directory, self.connections, START_NS),

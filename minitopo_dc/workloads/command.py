@@ -9,7 +9,6 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
 
-from minitopo_dc.data_model import RENAMED
 from minitopo_dc.fields import Settings
 from minitopo_dc.fields.base import LeftOut
 from minitopo_dc.workloads.base import Column, Measurement, Workload, workload
@@ -21,8 +20,8 @@ PLACEHOLDER = re.compile(r"\{(\{[a-z][a-z0-9_]*\})\}|(?<!\$)\{([a-z][a-z0-9_]*)\
 RESERVED = frozenset(
     {
         *("transport", "mode", "status", "reason", "seed", "size_bytes", "congestion_control"),
-        *("variant", "trust", "repeats", "disturbed_attempts", "as_measured"),
-        *("workload", "clock", "repetition", "goodput_mbps", "completion_s", "leg_bytes"),
+        *("trust", "repeats", "disturbed_attempts", "as_measured"),
+        *("workload", "clock", "goodput_mbps", "completion_s", "leg_bytes"),
         *("capacity_share", "directory", "details", "started_s", "client_cpu_s", "server_cpu_s"),
         *("wall_s", "failed_attempts", "units", "flows", "jain_index", "id", "experiments"),
         *("reordering_wait_ms", "given_up", "recovery_s", "leg_bytes_per_byte", "leg_loss_percent"),
@@ -40,7 +39,6 @@ RESERVED = frozenset(
         *("mp_capacity_mbps", "sp_capacity_mbps", "mp_share", "sp_share"),
         *("handovers_per_minute", "handover_recovery_s", "leg_failures"),
         *("configuration", "leg", "settings"),
-        *RENAMED,
     }
 )
 RESERVED_BEGINNINGS = (*("leg_bytes_", "utilisation_leg_", "links_", "flow_"),)

@@ -17,9 +17,16 @@ from minitopo_dc.fields.ranges import Seconds, SecondsOrNone
 from minitopo_dc.files import parse_json, read_text
 from minitopo_dc.installation import shipped
 from minitopo_dc.media.abr import AbrError, abr_names, make_abr
-from minitopo_dc.media.player import Cancel, End, Player, PlayerSettings, Request, Wait
-from minitopo_dc.media.video import Session, VideoError
-from minitopo_dc.media.video import Video as Content
+from minitopo_dc.media.player import (
+    Cancel,
+    EndSession,
+    Player,
+    PlayerSettings,
+    SegmentRequest,
+    Wait,
+)
+from minitopo_dc.media.video import SegmentedVideo as Content
+from minitopo_dc.media.video import VideoError, VideoSession
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from minitopo_dc.workloads.base import (
     Column,
@@ -219,7 +226,7 @@ class Video(Workload):
         """Return the numbers of the session, as its viewer saw it."""
         rows, content = measured.rows, self.content
         bitrates = content.bitrates_kbps
-        seen = Session(
+        seen = VideoSession(
             segment_s=content.segment_s,
             bitrates_kbps=[bitrates[round(_number(row, "quality"))] for row in rows],
             least_kbps=bitrates[0],
@@ -307,7 +314,7 @@ class VideoClient(Client):
         self._connected = False
         self._wake: float = math.inf
         self._numbers: dict[int, int] = {}  # of requests, by their streams
-        self._arriving: dict[int, tuple[Request, Received]] = {}
+        self._arriving: dict[int, tuple[SegmentRequest, Received]] = {}
 
     def connected(self, now: int) -> None:
         """Ask for the first segment."""
@@ -366,7 +373,7 @@ class VideoClient(Client):
             if isinstance(action, Wait):
                 self._wake = math.inf if action.until is None else action.until
                 return
-            if isinstance(action, Request):
+            if isinstance(action, SegmentRequest):
                 self._ask(action)
             elif isinstance(action, Cancel):
                 del self._arriving[action.number]
@@ -387,14 +394,14 @@ class VideoClient(Client):
             self.outcome.startup_s = self._since_start(self._player.started_ns)
         return super().report()
 
-    def _next(self, now: int) -> Request | Cancel | Wait | End:
+    def _next(self, now: int) -> SegmentRequest | Cancel | Wait | EndSession:
         try:
             return self._player.next(now)
         except AbrError as error:
             self.failed(str(error))
-            return End()
+            return EndSession()
 
-    def _ask(self, request: Request) -> None:
+    def _ask(self, request: SegmentRequest) -> None:
         stream = self._connection.request("GET", f"/bytes/{request.size_bytes}")
         self._numbers[stream] = request.number
         self._arriving[request.number] = (request, Received())

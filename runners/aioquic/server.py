@@ -61,7 +61,7 @@ LOW_WATER_BYTES = 1024 * 1024
 copied. 1 MiB is more than a congestion window on the emulated legs ever holds."""
 
 
-class Session:
+class Http3Session:
     """One connection and the workload's server on it, whose answers (`Answers`) go over HTTP/3."""
 
     def __init__(
@@ -172,7 +172,7 @@ class Session:
         return block is not None
 
 
-class Server:
+class QuicServer:
     """Accepts a connection, serves it to its end, then accepts the next."""
 
     def __init__(
@@ -185,7 +185,7 @@ class Server:
         self._udp = udp
         self._configuration = configuration
         self._settings = settings
-        self._session: Session | None = None
+        self._session: Http3Session | None = None
         self._stop = stop
 
     def run(self) -> None:
@@ -207,7 +207,7 @@ class Server:
             if self._session is not None:
                 self._session.connection.receive_datagram(data, address, now)
 
-    def _drive(self, session: Session) -> None:
+    def _drive(self, session: Http3Session) -> None:
         if self._stop.requested:
             session.connection.close(error_code=ErrorCode.H3_NO_ERROR)  # once; then it does nothing
         session.drive(time.monotonic(), lambda connection: transmit(connection, self._udp))
@@ -228,12 +228,12 @@ def initial_destination(data: bytes) -> bytes | None:
 
 def accept(
     data: bytes, configuration: QuicConfiguration, tuning: Tuning, workload: Workload
-) -> Session | None:
+) -> Http3Session | None:
     """Return the session with a client whose first packet this is, None for another packet."""
     destination = initial_destination(data)
     if destination is None:
         return None
-    return Session(make_connection(configuration, tuning, destination=destination), workload)
+    return Http3Session(make_connection(configuration, tuning, destination=destination), workload)
 
 
 def main() -> None:
@@ -253,7 +253,7 @@ def main() -> None:
         set_receive_buffer(udp, own.receive_buffer_bytes)
     udp.bind((settings.address, settings.port))
     stop = StopSignal(signal.SIGTERM, signal.SIGINT)
-    server = Server(udp, made, stop, settings)
+    server = QuicServer(udp, made, stop, settings)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
     server.run()
 

@@ -12,7 +12,7 @@ from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 from minitopo_dc.runners.aioquic.client import AioquicClient, SteppedClient, make_client
 from minitopo_dc.runners.aioquic.connection import make_connection
 from minitopo_dc.runners.aioquic.runner import AioquicOptions, configuration
-from minitopo_dc.runners.aioquic.server import Session, accept
+from minitopo_dc.runners.aioquic.server import Http3Session, accept
 from minitopo_dc.runners.base import read_report
 from minitopo_dc.runners.certificate import identify, trust
 from minitopo_dc.runners.quic import server_options
@@ -149,7 +149,7 @@ class QuicConnectionPair:
         ]
         client_log, server_log = self._logs or (None, None)
         self.client = ClientEnd(flow, make_application(flow, options, client_log))
-        self.server = Server(flow, own, server_log)
+        self.server = VirtualServer(flow, own, server_log)
 
     def start(self) -> int | None:
         """Begin to connect; return when the client is to be called again (ns)."""
@@ -204,11 +204,11 @@ def make_application(
     return make_client(workload, connection, host.transmit, host.clock)
 
 
-class Server:
+class VirtualServer:
     """The server's end: it accepts one connection and answers its requests."""
 
     def __init__(self, flow: VirtualFlow, options: AioquicOptions, qlog: QuicLogger | None) -> None:
-        self.session: Session | None = None
+        self.session: Http3Session | None = None
         self._workload, self._tuning = flow.workload, options.tuning
         self._host = SecondsHost(flow.server_host)
         control = flow.congestion_control

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from http import HTTPStatus
 from typing import Any
 
-from minitopo_dc.runners.tcp.watch import Watch
+from minitopo_dc.runners.tcp.watch import TcpWatch
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.exchange import Answers, Content, ContentServer, Request, Server
 
@@ -27,7 +27,7 @@ class Application:
     def __init__(
         self,
         make_server: Callable[[Answers], Server] = ContentServer,
-        watch: Callable[[Peer], Watch] | None = None,
+        watch: Callable[[Peer], TcpWatch] | None = None,
     ) -> None:
         """Take what makes the server's end of a connection, and what watches one, if anything."""
         self._make_server, self._watch = make_server, watch
@@ -60,7 +60,7 @@ class Application:
 class _Connection:
     """A connection, whose server's answers (`Answers`) wait here to be sent."""
 
-    def __init__(self, make_server: Callable[[Answers], Server], watch: Watch | None) -> None:
+    def __init__(self, make_server: Callable[[Answers], Server], watch: TcpWatch | None) -> None:
         self.watch = watch
         self._answers: dict[int, asyncio.Queue[Content | HTTPStatus | bytes | None]] = {}
         """By request: content, a status, or pieces and at last None."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
+from minitopo_dc.fields import IpVersion
 from minitopo_dc.fields.ranges import within
 from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.runners.addresses import SERVER_NAME, bracketed
@@ -20,7 +21,7 @@ from minitopo_dc.runners.base import (
     runner,
 )
 from minitopo_dc.runners.guest_programs import ProgramsFlow
-from minitopo_dc.runners.options import Options
+from minitopo_dc.runners.options import ETHERNET_BYTES, Options
 from minitopo_dc.runners.processes.kernel_socket import TcpProtocol, congestion_control_refusal
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.programs import Tool, not_installed
@@ -45,6 +46,10 @@ class TlsOptions(Options):
 
     tls: TlsVersion = "1.3"
 
+    def packet_bytes(self, ip_version: IpVersion) -> int:  # noqa: ARG002 (of any)
+        """Return the size in bytes of a full packet: what Ethernet takes."""
+        return ETHERNET_BYTES
+
 
 class TcpOptions(TlsOptions):
     """Options of HTTP/2 over TLS, and of what is recorded.
@@ -58,6 +63,11 @@ class TcpOptions(TlsOptions):
 
     tcp_info: bool = False
     mss_bytes: Mss | None = None
+
+    def packet_bytes(self, ip_version: IpVersion) -> int:
+        """Return the size in bytes of a full packet, which `mss_bytes` may make smaller."""
+        headers = 40 if ip_version == 4 else 60
+        return min(ETHERNET_BYTES, (self.mss_bytes or ETHERNET_BYTES) + headers)
 
 
 CURL_TIMED_OUT = 28

@@ -32,7 +32,7 @@ from minitopo_dc.runners.tcp.application import Application
 from minitopo_dc.runners.tcp.http2 import FIRST_WINDOW_BYTES, WINDOW_BYTES
 from minitopo_dc.runners.tcp.info import TcpInfoFile
 from minitopo_dc.runners.tcp.settings import ServerSettings
-from minitopo_dc.runners.tcp.watch import Watch
+from minitopo_dc.runners.tcp.watch import TcpWatch
 
 # For how long a connection may lie idle, and how many requests may be open on it: as with aioquic
 # (its idle timeout and its first limit of streams).
@@ -95,7 +95,7 @@ def main() -> None:
     if "uplink" in settings.workload.loads:
         protocol.H2Protocol = _WideProtocol  # type: ignore[attr-defined]
     with TcpInfoFile(settings.tcp_info) if settings.tcp_info else nullcontext() as info:
-        application = Application(settings.workload.make_server, partial(Watch, info=info))
+        application = Application(settings.workload.make_server, partial(TcpWatch, info=info))
         serve_requests(listener, application, settings.certificate, settings.key)
 
 

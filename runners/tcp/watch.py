@@ -25,7 +25,7 @@ DELIVERY_S = 0.01
 """How often to look whether the last bytes were acknowledged. It delays nothing but the report."""
 
 
-class Watch:
+class TcpWatch:
     """Reads the kernel's view of one connection while it lasts."""
 
     def __init__(self, peer: tuple[str, int], info: TcpInfoFile | None = None) -> None:

@@ -143,6 +143,7 @@ def ratios(runs: pd.DataFrame, measure: str, rows: Sequence[str], pair: str) -> 
     kept = runs.assign(value=runs[measure].astype(float).mask(failed, 0.01))
     columns = list(dict.fromkeys([*rows, "network", pair]))
     wide = kept.pivot_table(index=columns, columns="way", values="value", sort=False)
+    wide = wide.reindex(columns=[*wide.columns.union(["mpquic"], sort=False)])
     others = wide.drop(columns="mpquic").div(wide["mpquic"], axis=0)
     table = {}
     for key, group in others.groupby(list(rows), sort=False):

@@ -39,7 +39,10 @@ TOLD = 4
 
 def trees(runs: pd.DataFrame, transport: str) -> Iterator[tuple[str, Any]]:
     """Yield how well each tree tells points that it has not seen, and the trees."""
-    if len(runs) < FOLDS * FEWEST:
+    title = f"Trees: which features tell slow connections of {transport} from fast ones"
+    if (count := int((runs["status"] == "ok").sum())) < FOLDS * FEWEST:
+        if len(runs):
+            yield title, f"{count} runs are ok; a tree needs {FOLDS * FEWEST}."
         return
     lacking = [name for name in (*VARIANCES, *FEATURES) if name not in runs]
     known = dc.results.with_measures(runs, *lacking) if lacking else runs
@@ -47,7 +50,6 @@ def trees(runs: pd.DataFrame, transport: str) -> Iterator[tuple[str, Any]]:
     rows = {name: row for name, (row, _) in made.items()}
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("fast is")
     texts = [f"{name}: {text}" for name, (_, text) in made.items()]
-    title = f"Trees: which features tell slow connections of {transport} from fast ones"
     yield title, [table, *texts]
 
 

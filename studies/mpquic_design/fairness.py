@@ -55,7 +55,7 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
         "without DC": ["MP-QUIC", "SC on leg 1", "SC on leg 2"],
     }
     for experiment, ways in names.items():
-        of = runs[runs["experiment"] == experiment]
+        of = runs[runs["experiment"] == experiment].drop(columns="goodput_mbps")
         columns = {f"flow_{number}_goodput_mbps": way for number, way in enumerate(ways, start=1)}
         flows = of.rename(columns=columns).melt(
             ["stack", "batch", "status"], ways, var_name="way", value_name="goodput_mbps"

@@ -34,7 +34,6 @@ WAYS: dict[str, dict[str, Any]] = {
     "MP-QUIC (picoquic), CUBIC": {"congestion_control": "cubic-picoquic", "options": SYSTEM},
     "MP-QUIC (picoquic), BBRv1": {"congestion_control": "bbr1", "options": SYSTEM},
     "MP-QUIC (picoquic), FAST": {"congestion_control": "fast", "options": SYSTEM},
-    "MP-QUIC (TQUIC), CUBIC": {"transport": "mpquic"},
     "MPTCP, CUBIC": {"transport": "mptcp"},
 }
 BBR3: dict[str, Any] = {"congestion_control": "bbr", "options": SYSTEM}

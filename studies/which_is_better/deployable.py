@@ -195,14 +195,15 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
         table = shares(sides, clock=True)
         yield "TCP over Dual Connectivity against MPTCP", [CLOCK_ERROR, table]
     if "requests" in ran:
-        wide = speeds(runs, "requests")
+        wide = speeds(runs, "requests", ["multipath"])
         answers = named(wide.filter(regex="^dc-").div(wide["multipath"], axis=0))
         yield "95th percentile of answers, against MP-QUIC", shares(answers, DELAY_MARGIN)
 
 
 def ratios(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
     """Return the networks of an experiment: factors, and each way's goodput over multipath's."""
-    wide = by_way(of(runs, experiment), "goodput_mbps", failed=0.0)
+    ways = (*NAMES, "multipath") if experiment == "download" else ("multipath",)
+    wide = by_way(of(runs, experiment), "goodput_mbps", failed=0.0, ways=ways)
     dual = wide.filter(regex="^dc-")
     return with_numbers(dual.div(wide["multipath"].clip(lower=1e-9), axis=0))
 
@@ -268,7 +269,9 @@ def not_worse(table: pd.DataFrame, ways: Mapping[str, str], groups: Classes) -> 
 def tuning(table: pd.DataFrame) -> pd.DataFrame:
     """Return the mean ratio of each combination, the best first."""
     rows = []
-    for way, settings in zip(table.filter(regex="^dc-"), product(*TUNED.values()), strict=True):
+    for way, settings in zip(TUNED_WAYS, product(*TUNED.values()), strict=True):
+        if way not in table:
+            continue
         middle, interval = mean(table[way])
         shown = ("own" if value is None else str(value) for value in settings)
         rows.append((*shown, middle, f"{interval.low:.3f} to {interval.high:.3f}"))

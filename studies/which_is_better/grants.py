@@ -70,7 +70,7 @@ def sides(runs: pd.DataFrame, experiment: str) -> dict[str, Ratios]:
     for grant_ms in GRANTS_MS:
         mine = runs[runs["grant_ms"] == grant_ms].drop(columns="grant_ms")
         mine.attrs["labels"] = runs.attrs["labels"]
-        values[grant_ms] = speeds(mine, experiment)
+        values[grant_ms] = speeds(mine, experiment, ["dc", "mpquic"])
     pairs = {f"DC against MP-QUIC, {ms} ms": v["dc"] / v["mpquic"] for ms, v in values.items()}
     for way in ("dc", "mpquic"):
         pairs[f"{way}: 10 ms against none"] = values[10][way] / values[0][way]

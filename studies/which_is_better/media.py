@@ -147,7 +147,7 @@ def differences(runs: pd.DataFrame, media: str) -> pd.DataFrame:
     """Return mean differences with Student's 95 % intervals, paired by place, as texts."""
     rows = {}
     for name in runs["experiment"].unique():
-        points = by_way(of(runs, name), JUDGED[media])
+        points = by_way(of(runs, name), JUDGED[media], ways=["dc-deployable"])
         others = points.drop(columns="dc-deployable")
         more = others.rsub(points["dc-deployable"], axis=0)
         rows[name] = {"places": len(points), **{way: text(more[way]) for way in more}}

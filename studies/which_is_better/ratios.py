@@ -45,23 +45,26 @@ PATIENCE_MS = 60_000
 """What a request waits at most."""
 
 
-def by_way(runs: pd.DataFrame, measure: str, *, failed: float = math.nan) -> pd.DataFrame:
+def by_way(
+    runs: pd.DataFrame, measure: str, *, failed: float = math.nan, ways: Sequence[str] = ()
+) -> pd.DataFrame:
     """Return a row for each point, which is the index, and a column for each way.
 
     Args:
         runs: those of one experiment, with the names of their labels in `attrs`.
         measure: the column; its median over seeds is taken.
         failed: what a run that failed counts as.
+        ways: those that have a column in any case, be it without values.
     """
     names = [name for name in runs.attrs["labels"] if name in runs and name != "way"]
-    labels = [name for name in names if runs[name].notna().any()]
+    labels = [name for name in names if runs[name].notna().any()] or names
     values = runs[measure].where(runs["status"] == "ok").astype(float)
     known = runs.assign(value=values.where(runs["status"] != "failed", failed)).dropna(
         subset="value"
     )
     groups = known.groupby([*labels, "way"], sort=False, dropna=False)["value"]
     wide = groups.median().unstack("way")
-    return wide.reindex(columns=list(dict.fromkeys(runs["way"])))
+    return wide.reindex(columns=list(dict.fromkeys((*runs["way"], *ways)))).astype(float)
 
 
 def of(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
@@ -82,15 +85,15 @@ def late_answers(runs: pd.DataFrame) -> pd.DataFrame:
     return runs.assign(answer_p95_ms=p95[lost.notna()])
 
 
-def speeds(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
+def speeds(runs: pd.DataFrame, experiment: str, ways: Sequence[str] = ()) -> pd.DataFrame:
     """Return the goodput of each way (Mbit/s); of requests one over the delay of answers (1/ms).
 
-    Uploads are requests, too.
+    Uploads are requests, too. `ways` have a column in any case.
     """
     mine = of(runs, experiment)
     if experiment not in ("requests", "uploads"):
-        return by_way(mine, "goodput_mbps", failed=LEAST)
-    delays = by_way(late_answers(mine), "answer_p95_ms", failed=PATIENCE_MS)
+        return by_way(mine, "goodput_mbps", failed=LEAST, ways=ways)
+    delays = by_way(late_answers(mine), "answer_p95_ms", failed=PATIENCE_MS, ways=ways)
     return 1 / delays.clip(upper=PATIENCE_MS)
 
 

@@ -27,6 +27,7 @@ from report import downloads, effect_curves, report
 
 import minitopo_dc as dc
 from minitopo_dc import plots
+from minitopo_dc.campaign.table import read_table
 from minitopo_dc.results.tables.markdown import as_markdown
 
 REPORTS = {
@@ -75,7 +76,7 @@ def record(directory: Path, campaign: str) -> None:
 
 def recorded(campaign: str = "campaign") -> pd.DataFrame:
     """Return the recorded runs of a campaign, with the names of their labels."""
-    runs = pd.read_parquet(file_of(campaign))
+    runs = read_table(file_of(campaign))
     runs.attrs["labels"] = list(runs.loc[:, :"seed"])[:-1]
     return runs
 

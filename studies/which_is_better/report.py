@@ -28,6 +28,8 @@ from minitopo_dc.statistics import signs
 
 Sections = Iterator[tuple[str, Any]]
 SIDES = "Dual Connectivity", "MP-QUIC"
+NEEDED = "dc-papers", "dc-least-delay", "dc-proportional", "mpquic"
+"""The ways that tables compare by name."""
 FEW_LOSSES = 0.02
 """Lost packets per window: the threshold of the second fixed rule."""
 PAYS = 1.05
@@ -62,7 +64,7 @@ def report(runs: pd.DataFrame) -> Sections:
 
 def downloads(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
     """Return the points of an experiment over QUIC: factors, goodput of each way, ratios."""
-    wide = by_way(of(runs, experiment), "goodput_mbps", failed=0.0)
+    wide = by_way(of(runs, experiment), "goodput_mbps", failed=0.0, ways=NEEDED)
     return with_numbers(wide.assign(**ratios_of(wide)))
 
 
@@ -106,7 +108,7 @@ def air_sides(runs: pd.DataFrame) -> dict[str, Ratios]:
     for name in ("radio", "jitter", "jitter-uplink"):
         mine = of(runs, name)
         if len(mine):
-            wide = by_way(mine, "goodput_mbps", failed=0.0)
+            wide = by_way(mine, "goodput_mbps", failed=0.0, ways=NEEDED)
             table = wide.assign(**ratios_of(wide)).reset_index()
             named = table.groupby(_air(name, table), sort=False)["ratio"]
             sides |= {str(air): ratios for air, ratios in named}
@@ -119,12 +121,14 @@ def _air(experiment: str, table: pd.DataFrame) -> pd.Series[str]:
         return pd.Series("RLC AM and HARQ in place of losses", table.index)
     order = table["reorder"].map({True: " out of order", False: " in order"})
     both = ", uplinks too" if experiment == "jitter-uplink" else ""
-    return table["jitter_ms"].map("jitter of {:g} ms".format) + order + both
+    jitter = table["jitter_ms"].map("jitter of {:g} ms".format)
+    return jitter.astype(str) + order.astype(str) + both
 
 
 def tcp_points(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the points of TCP and MPTCP."""
-    wide = by_way(of(runs, "tcp"), "goodput_mbps", failed=0.0)
+    ways = ("tcp-least-delay", "tcp-papers", "mptcp")
+    wide = by_way(of(runs, "tcp"), "goodput_mbps", failed=0.0, ways=ways)
     two = wide[["tcp-least-delay", "mptcp"]].max(axis=1, skipna=False) / best(wide, "tcp-leg-")
     ratios = {"ratio": wide["tcp-least-delay"] / wide["mptcp"],
               "papers": wide["tcp-papers"] / wide["mptcp"], "pays": two}  # fmt: skip
@@ -211,7 +215,7 @@ def with_noise(errors: pd.DataFrame, runs: pd.DataFrame, measure: str) -> pd.Dat
         return errors
     again = of(runs, "download-again")
     again.attrs["labels"] = [*runs.attrs["labels"], "seed"]
-    wide = by_way(again, "goodput_mbps", failed=0.0)
+    wide = by_way(again, "goodput_mbps", failed=0.0, ways=NEEDED)
     scatter = noise(wide.assign(**ratios_of(wide)).reset_index(), measure, "control")
     most = 1 - scatter["variance"] / errors["variance"]
     return errors.assign(**{"most that noise leaves": most, "of noise": scatter["error"]})

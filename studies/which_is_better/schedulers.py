@@ -19,7 +19,7 @@ from ratios import DELAY_MARGIN, MARGIN, Ratios, mean, percent, shares, speeds
 from ways import MPQUIC
 
 import minitopo_dc as dc
-from minitopo_dc.picoquic.configuration import Scheduler
+from minitopo_dc.quic.configuration import Scheduler
 from minitopo_dc.statistics import outcomes
 
 Case = tuple[dc.Scenario, dict[str, Any]]
@@ -49,7 +49,7 @@ def ways(base: dc.Scenario, point: Point) -> Iterator[tuple[str, dc.Scenario]]:
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield each scheduler against picoquic's own, and the best one against Dual Connectivity."""
     for experiment, margin in (("download", MARGIN), ("requests", DELAY_MARGIN)):
-        table = speeds(runs, experiment)
+        table = speeds(runs, experiment, [OWN])
         if table.empty:
             continue
         names = [name for name in get_args(Scheduler) if name in table]

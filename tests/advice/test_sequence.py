@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.advice import base_of
-from minitopo_dc.advice.candidates import QUIC, candidates_of, criterion
+from minitopo_dc.advice.candidates import QUIC, candidates_of, judged_of
 from minitopo_dc.advice.sequence import Advice, Runs, decide
-from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.results.measures.limiting_factors import Reason
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.advice.made_up import LEGS, Goodput, by_name, made_up, name_of
 
@@ -25,20 +25,15 @@ def decided(root: Path, goodput: Goodput, number: int | None = None) -> Advice:
     """Decide by made-up runs; with a number, the time is up after so many."""
     base = base_of(LEGS)
     stack = candidates_of(base, QUIC, 5)
-    scenarios, variants = zip(*((row.scenario, row.variant) for row in stack.rows), strict=True)
-    comparison = RowCampaign(root, scenarios, variants=variants)
     until = math.inf if number is None else 0.0
-    runs = Runs(
-        comparison, stack.rows, criterion(base.workload), made_up(goodput, number), until=until
-    )
-    with comparison.held():
-        return decide(stack, runs)
+    judged, workers = judged_of(base.workload), made_up(goodput, number)
+    return decide(stack, Runs(root, stack.ways, judged, workers, until=until))
 
 
 def test_the_better_side_is_named_with_numbers_an_interval_and_seeds(tmp_path: Path) -> None:
     found = decided(tmp_path, by_name(0.005, deployable=33, multipath=30, leg_1=20))
     assert (found.outcome, found.stopped) == ("better", "decided")
-    what, how_sure, beside = found.sentences()
+    what, how_sure, _primary, beside = found.sentences()
     assert what == f"{DC} 33.0, MP-QUIC 30.0 Mbit/s: {DC} is 10 % faster."
     assert how_sure.startswith("The 95 % confidence interval is ")
     assert beside.startswith("Beside them, with the first 2 seeds: DC (papers') ")
@@ -85,7 +80,7 @@ def test_no_time_is_not_enough_evidence_and_more_time_goes_on(tmp_path: Path) ->
     short = decided(tmp_path, goodput, SHOWN_RUNS + 1)
     assert (short.outcome, short.stopped) == ("open", "time")
     assert "longer --time" in list(short.sentences())[1]
-    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/result.json")}
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("runs/*/result.json")}
     assert len(kept) == SHOWN_RUNS + 2
     assert decided(tmp_path, goodput).outcome == "tie"
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
@@ -96,8 +91,8 @@ def test_a_leg_that_is_better_alone_is_a_warning(tmp_path: Path) -> None:
     warning = "Warning: leg 1 alone was better than both with the first 2 seeds: 29.0 Mbit/s."
     assert warning in list(found.sentences())
     found = decided(tmp_path / "ideal", by_name(ideal=100))  # which is never in the verdict
-    assert (found.outcome, found.dual and found.dual.name) == ("tie", DC)
-    assert "DC (ideal) 100 Mbit/s." in found.beside[0]
+    assert (found.outcome, found.dual) == ("tie", DC)
+    assert "DC (ideal) 100 Mbit/s." in found.beside[1]
 
 
 def test_runs_that_fail_are_in_no_number_and_are_told(tmp_path: Path) -> None:
@@ -106,8 +101,8 @@ def test_runs_that_fail_are_in_no_number_and_are_told(tmp_path: Path) -> None:
         return 0.0 if fails else by_name(0.001, multipath=11)(scenario)
 
     found = decided(tmp_path, goodput)
-    assert found.difference is not None
-    assert (found.outcome, found.difference.pairs) == ("worse", 5)
+    assert found.look is not None
+    assert (found.outcome, found.look.difference.paired.pairs) == ("worse", 5)
     _, how_sure, *others = found.sentences()
     assert "MP-QUIC: 1 of 6 runs failed and are left out: it broke" in others
     # Five are 10 % faster, and the sixth is taken to be as much slower.
@@ -139,7 +134,8 @@ def test_what_held_the_slower_side_back_has_the_values_of_both(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lost_more(slower: Path, faster: Path) -> Reason:
-        assert ("multipath" in slower.name, "dc" in faster.name) == (True, True)
+        modes = [RunResult.load(run).mode for run in (slower, faster)]
+        assert modes == ["multipath", "dc"]
         return Reason("lost", 0.046, 0.021)
 
     monkeypatch.setattr("minitopo_dc.advice.sequence.reason", lost_more)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import signal
 import socket
 import threading
 import time
+import zipfile
 from collections.abc import Iterator
 from concurrent.futures import Future
 from functools import partial
@@ -140,6 +142,20 @@ def awaited(outcome: Any, directory: Path) -> None:
     """Wait for a run that has this outcome."""
     watch = partial(Cluster(ADDRESS)._watch, Client())  # type: ignore[arg-type]
     list(received({ended(outcome): "a"}, directory, watch))
+
+
+def test_an_archive_that_would_fill_the_disk_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("packets.csv", b"0" * 100_000)
+    future: Future[Any] = Future()
+    future.set_result((None, packed.getvalue()))
+    monkeypatch.setattr(executors, "MAX_RUN_BYTES", 99_999)
+    with pytest.raises(StoreError, match="a: 100,000 bytes when unpacked; allowed: up to 99,999"):
+        list(received({future: "a"}, tmp_path))
+    assert not any(tmp_path.iterdir())
 
 
 def test_it_is_said_once_that_there_is_no_worker(

@@ -12,6 +12,7 @@ import pytest
 
 from minitopo_dc.campaign.campaign import Bar
 from minitopo_dc.results.judge import blank_result
+from minitopo_dc.scenario import Scenario
 from tests.campaign.cases import scenario
 
 
@@ -41,6 +42,10 @@ def outputs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return shown
 
 
+def missing(number: int) -> dict[str, Scenario]:
+    return {f"run-{place}": scenario() for place in range(number)}
+
+
 def ended(**fields: Any) -> Any:
     return replace(blank_result(scenario(), Path("c/runs/a")), **fields)
 
@@ -50,7 +55,7 @@ def test_a_notebook_has_one_bar(
 ) -> None:
     moments = iter([0.0, 10.0])
     monkeypatch.setattr("time.monotonic", lambda: next(moments))
-    with Bar(2, done=2, shown=True) as bar:
+    with Bar(missing(2), done=2, shown=True) as bar:
         bar.end(ended(status="ok"))
         bar.end(ended(status="failed", reason="it broke\nmore"))
     assert outputs[0] == "█" * 20 + "░" * 20 + " 2/4 runs"
@@ -61,10 +66,10 @@ def test_a_notebook_has_one_bar(
 
 
 def test_a_log_has_few_lines_and_none_unless_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    with Bar(3, done=0, shown=True) as bar:
+    with Bar(missing(3), done=0, shown=True) as bar:
         for _ in range(3):
             bar.end(ended(status="ok"))
     assert capsys.readouterr().err == "3/3 runs\n"
-    with Bar(1, done=1, shown=False) as bar:
+    with Bar(missing(1), done=1, shown=False) as bar:
         bar.end(ended(status="failed", reason="it broke"))
     assert capsys.readouterr().err == ""

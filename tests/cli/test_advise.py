@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc import cli
+from minitopo_dc import cli, load
 from minitopo_dc.advice import advise
 from minitopo_dc.cli.screen import print_runs
-from minitopo_dc.picoquic.library import missing
-from minitopo_dc.results import load_results
+from minitopo_dc.quic.picoquic.library import missing
 
 needs_picoquic = pytest.mark.skipif(missing() is not None, reason="picoquic is not built")
 SMALL = ["advise", "--legs", "30", "10", "--delay", "10", "40", "--size", "0.3", "--time", "600"]
@@ -27,9 +26,10 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @needs_picoquic
 def test_it_keeps_the_advice_a_table_a_figure_and_a_directory_for_each_run(output: Path) -> None:
     names = {path.name for path in output.iterdir()}
-    files = {"advice.json", "advice.png", "comparison.json", "results.csv"}
-    runs = {"quic-picoquic-sc-leg-2-1", "quic-picoquic-dc-papers-1", "mpquic-picoquic-multipath-1"}
-    assert files | runs | {"quic-picoquic-dc-deployable-xn-5-ms-4"} <= names
+    assert {"advice.json", "advice.png", "campaign.json", "runs.csv", "runs"} <= names
+    runs = load(output).groupby("way")["seed"].max()
+    assert runs[["leg 2", "DC (papers')"]].tolist() == [2, 2]
+    assert runs["DC (deployable, Xn 5 ms)"] == runs["MP-QUIC"] >= 4
     advice = json.loads((output / "advice.json").read_text())
     assert advice["neighbours"]["near"]["tie"]["points"] == 20
     assert "networks of the study with cubic" in advice["sentences"][-1]
@@ -46,7 +46,7 @@ def test_advice_without_any_run_says_so(capsys: pytest.CaptureFixture[str]) -> N
 def test_it_goes_on_where_it_was_and_is_shown_again(
     output: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = {path: path.stat().st_mtime_ns for path in output.glob("*/client-rate.csv")}
+    before = {path: path.stat().st_mtime_ns for path in output.glob("runs/*/client-rate.csv")}
     assert cli.main([*SMALL, "--jobs", "1", "--output", str(output), "--json"]) == 0
     advice = json.loads(capsys.readouterr().out)
     assert {path: path.stat().st_mtime_ns for path in before} == before
@@ -64,7 +64,7 @@ def test_a_comparison_has_the_same_numbers_of_the_same_dual_connectivities(
     more = ["--modes", "dc", "--clock", "virtual", "--repetitions", "1", "--jobs", "1"]
     assert cli.main(["compare", *asked, *more, "--output", str(tmp_path / "out")]) == 0
     compared, advised = (
-        load_results(root).query("mode == 'dc' and seed == 1").set_index("variant")["goodput_mbps"]
+        load(root).query("way.str.startswith('DC') and seed == 1").set_index("way")["goodput_mbps"]
         for root in (tmp_path / "out", output)
     )
     assert len(compared) == 3

@@ -6,31 +6,34 @@ import io
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from minitopo_dc import cli
-from minitopo_dc.cli import build, explore, main
 from minitopo_dc.cli import check as check_command
+from minitopo_dc.cli import explore, main
 from minitopo_dc.cli.check import report, transfers, virtual_transfers
 from minitopo_dc.linux_guest import guest
 from minitopo_dc.linux_guest.guest import boot_obstacle
-from minitopo_dc.real.machine import Finding, check
+from minitopo_dc.real.machine import MachineFinding, check
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runners.tquic import CACHE
 from minitopo_dc.scenario import Scenario
 
 WIDTH = 80
-IP = Finding("ip", "ok", "iproute2-6.1.0", "element", "")
-QUEUE = Finding("kernel: NFQUEUE", "missing", "No such file", "element", "sudo modprobe xt_NFQUEUE")
-TCP = Finding("transport tcp", "ok", "reno, cubic", "tcp", "")
-RENO = Finding("kernel: reno", "ok", "works", "tcp", "")
-MPQUIC = Finding(
-    "transport mpquic", "optional-missing", "not found (build it)", "mpquic", "see detail"
+IP = MachineFinding("ip", "ok", "iproute2-6.1.0", "element", "")
+QUEUE = MachineFinding(
+    "kernel: NFQUEUE", "missing", "No such file", "element", "sudo modprobe xt_NFQUEUE"
 )
-BBR = Finding(
+TCP = MachineFinding("transport tcp", "ok", "reno, cubic", "tcp", "")
+RENO = MachineFinding("kernel: reno", "ok", "works", "tcp", "")
+PICOQUIC = MachineFinding(
+    "transport quic-picoquic",
+    "optional-missing",
+    "not found (build it)",
+    "quic-picoquic",
+    "see detail",
+)
+BBR = MachineFinding(
     "kernel: bbr", "optional-missing", "No such file", "congestion control bbr", "modprobe tcp_bbr"
 )
 
@@ -51,7 +54,7 @@ def one_run_of_a_transfer() -> Iterator[None]:
         yield
 
 
-def lines(*findings: Finding, width: int = WIDTH) -> list[str]:
+def lines(*findings: MachineFinding, width: int = WIDTH) -> list[str]:
     console = Console(width=width, record=True, file=io.StringIO())
     console.print(report(findings, console.width), soft_wrap=True)
     return [line.rstrip() for line in console.export_text().splitlines()]
@@ -63,14 +66,15 @@ def test_what_is_enabled_has_the_mark_of_the_worst_below_it() -> None:
 
 
 def test_a_runner_s_own_advice_is_all_that_is_said() -> None:
-    below = lines(MPQUIC)[1:-2]
+    below = lines(PICOQUIC)[1:-2]
     assert below == ["      not found (build it)"]
 
 
 def test_that_root_is_needed_is_said_once_with_the_command() -> None:
-    needs_root = Finding("kernel: links", "missing", "needs root", "element", "sudo x check")
+    needs_root = MachineFinding("kernel: links", "missing", "needs root", "element", "sudo x check")
     shown = lines(
-        needs_root, Finding("kernel: IPv6", *("optional-missing", "needs root", "ip_version 6", ""))
+        needs_root,
+        MachineFinding("kernel: IPv6", *("optional-missing", "needs root", "ip_version 6", "")),
     )
     assert sum("sudo" in line for line in shown) == 1
     assert shown[-1].startswith("What needs root was not tried: sudo ")
@@ -83,7 +87,7 @@ def test_where_the_real_clock_cannot_run_the_virtual_one_is_offered() -> None:
     assert "minitopo-dc compare --clock virtual" in shown
 
 
-def everything_said(findings: list[Finding]) -> Iterator[str]:
+def everything_said(findings: list[MachineFinding]) -> Iterator[str]:
     for finding in findings:
         yield finding.name.removeprefix("transport ")
         if finding.detail != "needs root":
@@ -102,12 +106,10 @@ def test_the_command_fits_a_terminal_of_80_columns(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(WIDTH))
-    monkeypatch.setenv("TQUIC_BIN", "/nowhere")
     monkeypatch.setattr(check_command, "transfers", lambda _: virtual_transfers())
     assert main(["check"]) in (0, 1)
     shown = capsys.readouterr().out.splitlines()
     assert shown[0][2:] == "Every run on the real clock"
-    assert any("tquic_server is not in $TQUIC_BIN (/nowhere)" in line for line in shown)
     assert [line for line in shown if len(line) > WIDTH] == []
 
 
@@ -122,7 +124,7 @@ def test_a_transport_in_virtual_time_is_there_when_it_has_carried_something() ->
 @pytest.mark.root
 def test_a_transport_on_the_real_clock_is_there_when_it_has_carried_something() -> None:
     outcome = {finding.name: finding for finding in transfers(check())}
-    for name in ("tcp", "quic", "mptcp", "mpquic", "quic-picoquic", "mpquic-picoquic"):
+    for name in ("tcp", "quic", "mptcp", "quic-picoquic", "mpquic-picoquic"):
         finding = outcome[f"{name} on the real clock"]
         assert (finding.status, finding.detail) == ("ok", "carried 0.1 MB")
 
@@ -157,37 +159,6 @@ def test_a_guest_that_is_there_and_ends_is_missing_with_its_last_words(
     assert outcome["tcp on the virtual clock"].status == "optional-missing"
     assert "the guest kernel has ended" in outcome["tcp on the virtual clock"].detail
     assert outcome["quic on the virtual clock"].status == "ok"
-
-
-def checkout(root: Path, rest: str) -> Path:
-    script = root / "scripts" / "tquic.sh"
-    script.parent.mkdir()
-    script.write_text(f'#!/bin/sh\nmkdir -p "{root / CACHE}/bin"\n{rest}\n')
-    script.chmod(0o755)
-    return root
-
-
-@pytest.mark.parametrize(
-    ("rest", "words"),
-    [
-        ("", "{root}/.cache/tquic/bin\n"),
-        (f"echo cargo is too old > {{root}}/{CACHE}/unavailable", ": cargo is too old\n"),
-        ("exit 3", "scripts/tquic.sh ended with 3"),
-        (None, "cargo install tquic_tools"),  # without a checkout
-    ],
-)
-def test_what_was_built_is_named_or_the_reason_why_it_was_not(
-    rest: str | None,
-    words: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    root = None if rest is None else checkout(tmp_path, rest.format(root=tmp_path))
-    monkeypatch.setattr(build, "checkout", lambda: root)
-    assert cli.main(["build", "tquic"]) == (rest != "")
-    said = capsys.readouterr()
-    assert words.format(root=tmp_path) in (said.err if rest != "" else said.out)
 
 
 def test_a_missing_package_is_one_line_that_says_what_to_install(

@@ -15,9 +15,9 @@ from minitopo_dc.cli import compare
 from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
 from minitopo_dc.cli.options.scenario import MODES, with_assignments
 from minitopo_dc.clocks import chosen_jobs
-from minitopo_dc.comparison import scenario_of_row, variants_of
+from minitopo_dc.comparison import scenario_of_row, ways_of
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.runners.picoquic.runner import PicoquicRunner
+from minitopo_dc.runners.sans_io.picoquic import PicoquicRunner
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.workloads import Download
 
@@ -111,7 +111,7 @@ def test_a_comparison_has_the_papers_and_the_deployable_dual_connectivity() -> N
     base = base_scenario(given)
     made = [scenario_of_row(base, row) for row in rows(given, base)]
     assert [row.dc_name for row in made] == ["", "papers'", "deployable, Xn 3 ms"]
-    assert variants_of(made) == ["", "papers'", "deployable, Xn 3 ms"]
+    assert [*ways_of(made)] == ["leg 1", "DC (papers')", "DC (deployable, Xn 3 ms)"]
 
 
 def test_without_picoquic_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,8 +208,8 @@ def test_a_run_over_a_trace_with_a_gap_says_so_once(
     told = [line for line in capsys.readouterr().err.splitlines() if "gap" in line]
     assert told == [
         "minitopo-dc: trace t.csv: a gap of 21.5 s (21.5 median steps) from 3.00 s on, over which "
-        "the rate before holds; read as times of 'the first column' in s, "
-        "rates of 'the second column' in Mbit/s: mean 10.0 Mbit/s over 26.5 s"
+        "the value before holds; read as times of 'column 1' in s, rates of 'column 2' in Mbit/s: "
+        "mean 10.0 Mbit/s over 26.5 s"
     ]
 
 

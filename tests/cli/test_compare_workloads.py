@@ -8,10 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from minitopo_dc import cli
+from minitopo_dc import cli, load
 from minitopo_dc.cli.show import side_by_side
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.results import load_results
 from minitopo_dc.scenario import Clock
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 from minitopo_dc.workloads.base import _WORKLOADS, get_workload, workload_names
@@ -82,11 +81,11 @@ def run(directory: Path, *arguments: str) -> tuple[Path, int]:
 def test_a_transport_that_does_not_carry_the_workload_is_refused_before_a_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    named = ["--transports", "mpquic", "--workload", "request-response"]
+    named = ["--transports", "quic-ngtcp2", "--workload", "request-response"]
     output, code = run(tmp_path, "--clock", "virtual", *named)
     assert (code, output.exists()) == (2, False)
     assert capsys.readouterr().err == (
-        "minitopo-dc: workload: transport mpquic does not carry workload request-response; "
+        "minitopo-dc: workload: transport quic-ngtcp2 does not carry workload request-response; "
         "allowed: download\n"
     )
 
@@ -94,19 +93,19 @@ def test_a_transport_that_does_not_carry_the_workload_is_refused_before_a_run(
 def test_beside_others_it_is_a_row_that_is_unsupported_and_named_beforehand(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    named = ["--transports", "quic", "mpquic", "--modes", "sc", "multipath", "--repetitions", "1"]
+    named = ["--transports", "quic", "quic-ngtcp2", "--modes", "sc", "--repetitions", "1"]
     asked = ["--clock", "virtual", "--jobs", "1", *named, "--legs", "20", "20", "--workload"]
     asked.append("request-response:count=2")
-    reason = "workload: transport mpquic does not carry workload request-response"
+    reason = "workload: transport quic-ngtcp2 does not carry workload request-response"
     output, code = run(tmp_path, *asked, "--dry-run")
     assert (code, output.exists()) == (0, False)
-    assert f"unsupported here: mpquic multipath: {reason}" in capsys.readouterr().out
+    assert f"unsupported here: leg 1 (quic-ngtcp2): {reason}" in capsys.readouterr().out
     output, code = run(tmp_path, *asked, "--json")
     assert code == 0
-    status = {"quic": "ok", "mpquic": "unsupported"}
-    assert dict(load_results(output)[["transport", "status"]].to_numpy()) == status
+    status = {"leg 1 (quic)": "ok", "leg 1 (quic-ngtcp2)": "unsupported"}
+    assert dict(load(output)[["way", "status"]].to_numpy()) == status
     rows = json.loads(capsys.readouterr().out)
-    assert {row["transport"]: row["status"] for row in rows} == status
+    assert {row["way"]: row["status"] for row in rows} == status
 
 
 @pytest.fixture(scope="module")
@@ -123,12 +122,10 @@ def test_the_results_are_tables_a_figure_of_the_rows_and_a_directory_for_each_ru
     asked: Path,
 ) -> None:
     assert {path.name for path in asked.iterdir()} == {
-        *("results.csv", "results.parquet", "request-response.png"),
-        "timeline.png",
-        *("comparison.json", "verdict.json", "data-model.json"),
-        *(f"quic-{mode}-{repetition}" for mode in ("sc", "dc-papers") for repetition in (1, 2)),
-        *(f"quic-dc-deployable-xn-5-ms-{repetition}" for repetition in (1, 2)),
+        *("runs", "runs.csv", "runs.parquet", "campaign.json", "data-model.json", "lock"),
+        *("request-response.png", "timeline.png", "verdict.json"),
     }
+    assert len(list(asked.glob("runs/*/result.json"))) == 2 * 3
 
 
 def test_the_table_of_requests_has_answers_and_delays_and_no_goodput(
@@ -137,16 +134,17 @@ def test_the_table_of_requests_has_answers_and_delays_and_no_goodput(
     monkeypatch.setenv("COLUMNS", "100")
     workload = "request-response:count=5,interval_s=0.05"
     _, code = run(tmp_path, *QUICK, "--modes", "dc", "--workload", workload)
-    shown = capsys.readouterr().out.splitlines()
+    primary, *shown = capsys.readouterr().out.splitlines()
     assert code == 0
+    assert primary.startswith("Leg 1 is primary (least delay)")
     assert shown[0].split() == ["median", "95th", "longest"]
     assert shown[1].split()[:4] == ["no", "delay", "percentile", "delay"]
     assert shown[2].split() == [
-        *("transport", "mode", "runs", "answered", "answer", "ms", "ms", "ms", "MB", "MB")
+        *("way", "runs", "answered", "answer", "ms", "ms", "ms", "MB", "MB")
     ]
-    _, row = (line.split() for line in shown if line.startswith("quic"))
-    assert row[:8] == ["quic", "(aioquic)", "dc", "papers'", "2", "ok", "5", "0"]
-    median, p95, largest = map(float, row[8:11])
+    (row,) = (line.split() for line in shown if line.startswith("DC (papers')"))
+    assert row[:6] == ["DC", "(papers')", "2", "ok", "5", "0"]
+    median, p95, largest = map(float, row[6:9])
     assert 15 < median <= p95 <= largest
 
 
@@ -164,7 +162,7 @@ def test_a_plugin_s_download_is_carried_by_who_carries_a_download(tmp_path: Path
     chosen = ["--plugin", str(path), "--workload", "compare-carried", "--size", "0.05"]
     output, code = run(tmp_path, *QUICK, "--modes", "sc", *chosen)
     assert code == 0
-    found = json.loads((output / "quic-sc-1" / "result.json").read_text(encoding="utf-8"))
+    found, _ = (json.loads(path.read_text()) for path in output.glob("runs/*/result.json"))
     assert (found["workload"], found["status"]) == ("compare-carried", "ok")
     assert found["size_bytes"] == 50_000
 
@@ -177,9 +175,9 @@ def test_the_better_leg_alone_is_the_measured_one_and_not_the_one_with_the_highe
     output, code = run(tmp_path, *named, *links)
     assert code == 0
     printed = capsys.readouterr().out
-    assert "sc leg 2" in printed
-    assert "over one leg: leg 2 is the better one" in " ".join(printed.split())
-    runs = load_results(output).set_index("variant")["goodput_mbps"]
+    assert "\nleg 2 " in printed
+    assert "The better leg alone is leg 2: " in " ".join(printed.split())
+    runs = load(output).set_index("way")["goodput_mbps"]
     assert runs["leg 2"] > 1.5 * runs["leg 1"]
     assert run(tmp_path, *named, *links)[1] == 0  # it is resumed, with nothing left to run
 

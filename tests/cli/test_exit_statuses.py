@@ -13,12 +13,12 @@ from tests.campaign.cases import HEAD
 
 FOUR = """
 def cases(version):
-    fields = {"transport": "mpquic", "mode": "multipath"}
-    for size in (0.1, 0.2, 0.3, 0.4):
-        workload = {"size_mb": size}
-        yield dc.Scenario(**base | fields | {"workload": workload}), {"size_mb": size}
+    fields = {"transport": "icmp", "mode": "sc"}
+    for count in (1, 2, 3, 4):
+        workload = {"kind": "ping", "count": count}
+        yield dc.Scenario(**base | fields | {"workload": workload}), {"count": count}
 """
-REASON = "transport mpquic needs the real clock"
+REASON = "transport icmp needs the real clock"
 
 
 @pytest.mark.parametrize(
@@ -41,10 +41,10 @@ def test_a_run_that_nothing_here_can_do_ends_with_3(
 ) -> None:
     file = tmp_path / "s.yaml"
     legs = "legs: [{downlink: {rate_mbps: 9}}, {downlink: {rate_mbps: 9}}]"
-    text = f"transport: mpquic\nclock: virtual\nmode: multipath\n{legs}\n"
+    text = f"transport: icmp\nworkload: ping\nclock: virtual\nmode: sc\n{legs}\n"
     file.write_text(text, encoding="utf-8")
     assert cli.main(["run", str(file), "--output", str(tmp_path / "out")]) == 3
-    assert f"[1] mpquic multipath: {REASON}" in capsys.readouterr().out
+    assert REASON in capsys.readouterr().out
 
 
 def test_a_campaign_says_once_why_its_runs_are_unsupported(

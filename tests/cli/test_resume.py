@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc import cli, clocks, data_model
-from minitopo_dc.cli.screen import Progress
-from minitopo_dc.comparison import ASKED, RowCampaign
+from minitopo_dc import Campaign, cli, clocks, load
+from minitopo_dc.campaign.table import FACTS
+from minitopo_dc.cli.screen import ProgressLine
 from minitopo_dc.results.judge import blank_result
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.perform import Retries
@@ -32,7 +32,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     places: list[str] = []
 
     def run(scenario: Scenario, directory: Path) -> RunResult:
-        places.append(directory.name)
+        places.append(f"{scenario.mode} {scenario.seed}")
         directory.mkdir(parents=True)
         if len(places) == 3:
             (directory / "partial").mkdir()
@@ -58,9 +58,9 @@ def test_finished_runs_are_not_repeated(
     assert cli.main(shlex.split(command)[1:]) == 0
     shown = capsys.readouterr()
     assert f"2 of {RUNS} runs were finished earlier" in shown.err
-    assert runs == ["quic-sc-1", "quic-dc-papers-1", "quic-sc-2", "quic-sc-2", "quic-dc-papers-2"]
+    assert runs == ["sc 1", "dc 1", "sc 2", "sc 2", "dc 2"]
     assert "2 ok" in shown.out
-    assert not (output / "quic-sc-2" / "partial").exists()
+    assert not list(output.glob("runs/*/partial"))
     assert cli.main(shlex.split(command)[1:]) == 0
     assert len(runs) == 5
     again = capsys.readouterr()
@@ -84,9 +84,7 @@ def test_without_output_the_command_to_go_on_names_the_directory(
     ("changed", "words"),
     [
         (["--delay", "25"], "legs.0.downlink.delay_ms 10.0, here 25.0"),
-        (["--repetitions", "3"], "repetitions 2, here 3"),
-        (["--seed", "5"], "seed 1, here 5"),
-        (["--modes", "sc"], "rows quic sc, quic dc, here quic sc;"),
+        (["--modes", "sc"], ": DC (papers'), which is not here;"),
     ],
 )
 @pytest.mark.usefixtures("runs")
@@ -102,41 +100,47 @@ def test_other_options_are_one_error_that_says_which(
     assert message.endswith("; give a new directory")
 
 
+def test_more_repetitions_add_their_seeds(runs: list[str], tmp_path: Path) -> None:
+    command = [*TINY, "--modes", "sc", "--output", str(tmp_path / "out")]
+    assert cli.main([*command, "--repetitions", "1"]) == 0
+    assert cli.main([*command, "--repetitions", "2"]) == 0
+    assert runs == ["sc 1", "sc 2"]
+    assert load(tmp_path / "out")["seed"].tolist() == [1, 2]
+
+
 @pytest.mark.usefixtures("runs")
 def test_a_file_that_says_nothing_of_a_comparison_is_one_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "out"
     interrupted(output, capsys)
-    for text in ("[]", "{", json.dumps({"rows": [{"mode": "sc"}], "repetitions": 1})):
-        (output / ASKED).write_text(text)
+    for text in ("[]", "{", json.dumps({"labels": ["way"]})):
+        (output / FACTS).write_text(text)
         assert cli.main([*TINY, "--output", str(output)]) == 2
         message = capsys.readouterr().err
-        assert "give a new directory" in message
+        assert str(output / FACTS) in message
         assert "Traceback" not in message
 
 
-@pytest.mark.usefixtures("runs")
-def test_runs_of_another_data_model_are_not_mixed_with_new_ones(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_a_disturbed_run_is_done_when_it_was_repeated_as_often_as_allowed(
+    repeats: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    output = tmp_path / "out"
-    interrupted(output, capsys)
-    monkeypatch.setattr(data_model, "VERSION", data_model.VERSION + 1)
-    assert cli.main([*TINY, "--output", str(output)]) == 2
-    assert "another version of the data model" in capsys.readouterr().err
-
-
-def test_a_disturbed_run_is_done_when_it_was_repeated_as_often_as_allowed(tmp_path: Path) -> None:
     legs = [{"downlink": {"rate_mbps": 20}}]
-    scenario = Scenario.check({"transport": "quic", "mode": "sc", "legs": legs}, "test")
-    comparison = RowCampaign(tmp_path, [scenario])
-    directory = tmp_path / "quic-sc-1"
-    directory.mkdir()
-    details = {"disturbed_attempts": ["this machine"]}
-    no_result("quic", "sc", "disturbed", "this machine", details=details).save(directory)
-    assert list(comparison.finished(comparison.runs, Retries(disturbed=1))) == ["quic-sc-1"]
-    assert not comparison.finished(comparison.runs, Retries(disturbed=2))
+    values = {"transport": "quic", "mode": "sc", "legs": legs, "clock": "virtual"}
+    scenario, places = Scenario.check(values, "test"), list[Path]()
+
+    def disturbed(_: Scenario, directory: Path) -> RunResult:
+        places.append(directory)
+        directory.mkdir(parents=True)
+        return no_result("quic", "sc", "disturbed", "this machine")
+
+    monkeypatch.setattr(clocks, "run_checked", disturbed)
+    campaign = Campaign(tmp_path, [(scenario, {"way": "leg 1"})])
+    campaign.run(jobs=1, retries=Retries(disturbed=1), progress=False)
+    assert len(places) == 2
+    campaign.run(jobs=1, retries=Retries(disturbed=repeats), progress=False)
+    assert len(places) == (2 if repeats == 1 else 2 + 3)
 
 
 @pytest.mark.usefixtures("runs")
@@ -154,7 +158,7 @@ def test_runs_of_a_file_that_has_changed_since_are_not_taken(
     path.write_text({"--plugin": "LIMIT = 40\n", "--uplink": "0,10\n1,8\n"}[option])
     capsys.readouterr()
     assert cli.main(command) == 2
-    words = f"{path} has changed since its runs; give a new directory"
+    words = "a trace or a plugin has changed since its runs; give a new directory"
     assert capsys.readouterr().err.endswith(f"{words}\n")
 
 
@@ -165,6 +169,15 @@ FAILED = replace(
 )
 
 
+class Shown(ProgressLine):
+    def __init__(self, number: int) -> None:
+        missing = {f"run-{place}": SCENARIO for place in range(number)}
+        super().__init__(missing, names=dict.fromkeys([*missing, "run"], "DC"))
+
+    def text(self) -> str:
+        return str(self._status.status)
+
+
 @pytest.fixture(autouse=True)
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
@@ -173,17 +186,17 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_that_failed_is_told_with_the_first_line_of_its_reason_as_it_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with Progress([SCENARIO] * 2) as progress:
+    with Shown(2) as progress:
         progress.end(FAILED)
     shown = capsys.readouterr()
-    assert shown.err == "1/2 quic dc (seed 1): failed [/red] of [tc]\n"
+    assert shown.err == "1/2 DC (seed 1): failed [/red] of [tc]\n"
     assert shown.out == ""
 
 
 def test_runs_that_cannot_be_for_one_reason_tell_it_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with Progress([SCENARIO] * 2) as progress:
+    with Shown(2) as progress:
         for _ in range(2):
             progress.end(replace(FAILED, status="unsupported", reason="no picoquic"))
     first, second = capsys.readouterr().err.splitlines()
@@ -200,11 +213,11 @@ def test_a_run_of_programs_shows_their_first_numbers_with_units(
         FAILED, status="ok", reason="", transport="command", workload="command",
         completion_s=20.01, leg_bytes=[1000, 2000], details={"units": units, **numbers},
     )  # fmt: skip
-    with Progress([SCENARIO]) as progress:
+    with Shown(1) as progress:
         progress.end(result)
     shown = capsys.readouterr()
     first = "requests_per_s 61.2 1/s, request_mean_ms 8.10 ms, failed_requests 0"
-    assert shown.err == f"1/1 command dc (seed 1): ok time 20.0 s, {first}\n"
+    assert shown.err == f"1/1 DC (seed 1): ok time 20.0 s, {first}\n"
 
 
 @pytest.mark.parametrize(
@@ -213,13 +226,9 @@ def test_a_run_of_programs_shows_their_first_numbers_with_units(
 def test_the_time_left_is_that_of_the_pace_so_far(
     passed_s: float, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Shown(Progress):
-        def text(self) -> str:
-            return str(self._status.status)
-
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
-    progress = Shown([SCENARIO] * 22)
+    progress = Shown(22)
     progress.end(FAILED)
     monkeypatch.setattr(time, "monotonic", lambda: 100.0 + passed_s)
     progress.end(FAILED)
-    assert progress.text() == f"3/22 quic dc … {words}"
+    assert progress.text() == f"3/22 DC … {words}"

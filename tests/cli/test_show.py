@@ -9,17 +9,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console, RenderableType
 
-from minitopo_dc import cli
+from minitopo_dc import cli, load
 from minitopo_dc.cli import calibrate, run
-from minitopo_dc.results import compare_table, render_table, results_table
+from minitopo_dc.results import compare_table, render_table
 from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.tables.runs import results_table
 from minitopo_dc.results.tables.sheet import Head, Sheet
-from minitopo_dc.runners.base import all_runners
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import no_result, result, save
 from tests.stores import make_store
@@ -49,10 +48,10 @@ def test_a_comparison_is_printed_as_it_was(
     assert "at random" in printed
     assert shown_by(capsys, output) == printed
     rows = json.loads(shown_by(capsys, output, "--json"))
-    assert [row["repetition"] for row in rows] == [1, 1, 1, 2, 2, 2]
-    once = shown_by(capsys, output / "quic-sc-1")
-    assert "quic (aioquic)  sc    1 ok" in once
-    assert json.loads(shown_by(capsys, output / "quic-sc-1", "--json"))["mode"] == "sc"
+    assert [row["seed"] for row in rows] == [1, 1, 1, 2, 2, 2]
+    run = output / load(output)["run"][0]
+    assert "quic       sc    1 ok" in shown_by(capsys, run)
+    assert json.loads(shown_by(capsys, run, "--json"))["mode"] == "sc"
 
 
 def test_a_campaign_is_printed_as_its_status(
@@ -63,9 +62,9 @@ def test_a_campaign_is_printed_as_its_status(
     printed = capsys.readouterr().out
     assert shown_by(capsys, output) == printed
     assert json.loads(shown_by(capsys, output, "--json"))["missing"] == 0
-    beside = json.loads(shown_by(capsys, "--compare", output, output, "--json"))
+    beside = json.loads(shown_by(capsys, output, output, "--json"))
     assert {row["difference"] for row in beside["rows"]} == {0}
-    assert "batch 2 " in shown_by(capsys, "--compare", output, output)
+    assert "batch 2 " in shown_by(capsys, output, output)
     assert beside["differ"] == {}
 
 
@@ -73,7 +72,7 @@ def comparison(root: Path, *goodputs: float, delay_ms: float = 10, mode: str = "
     legs = [{"downlink": {"rate_mbps": 20, "delay_ms": delay_ms}}] * 2
     made = Scenario.check({"transport": "quic", "mode": mode, "legs": legs}, "test")
     for number, goodput in enumerate(goodputs, start=1):
-        run = result("quic", mode, goodput_mbps=goodput, seed=number, repetition=number)
+        run = result("quic", mode, goodput_mbps=goodput, seed=number)
         made.save(save(root, run) / "scenario.yaml")
     return root
 
@@ -88,11 +87,11 @@ def test_two_comparisons_stand_side_by_side_with_what_sets_them_apart(
     (first / "tcp-dc-1" / "scenario.yaml").write_bytes(
         (first / "quic-dc-1" / "scenario.yaml").read_bytes()
     )
-    lines = shown_by(capsys, "--compare", first, second).splitlines()
-    (row,) = (line for line in lines if line.startswith("quic dc batch"))
-    assert row.split()[3:] == ["20.0", "21.3", "1.33", "-0.101", "to", "2.77", "3"]
+    lines = shown_by(capsys, first, second).splitlines()
+    (row,) = (line for line in lines if line.startswith("DC (papers') "))
+    assert row.split()[2:] == ["20.0", "21.3", "1.33", "-0.101", "to", "2.77", "3"]
     assert f"First: {first}; 1 runs that are not ok are left out" in lines
-    assert "Only in the second: quic sc" in lines
+    assert "Only in the second: leg 1" in lines
     assert "They differ in legs.0.downlink.delay_ms: 10.0 and 25.0" in lines
 
 
@@ -100,11 +99,9 @@ def test_another_measure_can_be_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = comparison(tmp_path / "a", 10, 20)
-    shown = json.loads(
-        shown_by(capsys, "--compare", root, root, "--measure", "completion_s", "--json")
-    )
+    shown = json.loads(shown_by(capsys, root, root, "--measure", "completion_s", "--json"))
     assert (shown["measure"], shown["rows"][0]["first"]) == ("completion_s", 4.0)
-    assert cli.main(["show", "--compare", str(root), str(root), "--measure", "joy"]) == 2
+    assert cli.main(["show", str(root), str(root), "--measure", "joy"]) == 2
     assert (
         "no run with status ok has joy; they have: capacity_share, completion_s"
         in capsys.readouterr().err
@@ -114,11 +111,10 @@ def test_another_measure_can_be_compared(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "show: give DIR, or --compare DIR DIR"),
-        (["{run}", "--compare", "{run}", "{run}"], "show: give DIR, or --compare DIR DIR"),
-        (["{run}", "--measure", "goodput_mbps"], "--measure: needs --compare"),
+        (["{run}"] * 3, "show: 3 directories; allowed: one, or two side by side"),
+        (["{run}", "--measure", "goodput_mbps"], "--measure: needs two directories"),
         (["{empty}"], "no results; looked for result.json, */result.json and campaign.json"),
-        (["--compare", "{run}", "{empty}"], "no results; looked for"),
+        (["{run}", "{empty}"], "no results; looked for"),
     ],
 )
 def test_what_cannot_be_shown_is_one_error(
@@ -135,10 +131,9 @@ def test_what_cannot_be_shown_is_one_error(
 def test_above_results_the_directories_that_have_some_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    comparison(tmp_path / "a", 10)
-    (tmp_path / "a" / "comparison.json").write_text("{}", encoding="utf-8")
+    store = make_store(tmp_path)
     assert cli.main(["show", str(tmp_path)]) == 2
-    words = f"no results; the directories below it have some: {tmp_path / 'a'}\n"
+    words = f"no results; the directories below it have some: {store}\n"
     assert capsys.readouterr().err.endswith(words)
 
 
@@ -152,11 +147,20 @@ def test_a_broken_result_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
 WIDTH = 80
 WIDE = 2000
 OF_NAMES = {
-    *("transport", "mode", "runs", "flow", "capacity", "cells", "configuration", "experiment"),
-    *("measure", "clock"),
+    *(
+        "transport",
+        "mode",
+        "way",
+        "runs",
+        "flow",
+        "capacity",
+        "cells",
+        "configuration",
+        "experiment",
+    ),
+    *("experiment", "measure", "clock"),
 }
 """Heads of what a record's name is made of, which it does not repeat."""
-LABELS = {runner.name: runner.label for runner in all_runners()}
 LONG = "reports-of-every-leg-by-a-policy-with-a-long-name, t-Reordering 1500 ms"
 
 
@@ -182,15 +186,16 @@ def check(narrow: str, wide: str) -> None:
 
 def test_a_comparison_of_many_legs_and_splits_is_not_cut() -> None:
     rows = [("mpquic-picoquic", "multipath"), ("quic-ngtcp2", "dc-duplicate"), ("tcp", "dc")]
-    runs: list[RunResult] = []
+    runs, ways = list[RunResult](), list[str]()
     for (transport, mode), number in product(rows, range(1, 4)):
-        named: dict[str, Any] = {"variant": f"{LONG} {number}", "repetition": 1, "seed": 1}
+        ways += [f"{LONG} {number}, {transport} {mode}"] * 2
         legs = [123_456_789 // 10**leg for leg in range(9)]
         runs += [
-            result(transport, mode, goodput_mbps=1234.5, leg_bytes=legs, **named),
-            no_result(transport, mode, "disturbed", "this machine: busy", **named),
+            result(transport, mode, goodput_mbps=1234.5, leg_bytes=legs),
+            no_result(transport, mode, "disturbed", "this machine: busy"),
         ]
-    sheet = render_table(compare_table(results_table(runs)), LABELS)
+    table = results_table(runs, [{"way": way} for way in ways])
+    sheet = render_table(compare_table(table))
     check(rendered(sheet, WIDTH), rendered(sheet, WIDE))
 
 
@@ -202,19 +207,13 @@ def round_trips() -> Sheet:
 
 def quantities() -> Sheet:
     pytest.importorskip("mininet.net")
-    from minitopo_dc.real.run.calibration import Losses, Quantity
+    from minitopo_dc.real.run.calibration import LegProperty, ProbeLosses
 
-    lost = Losses(packets=4733, mean=4.733, variance=4.73, ideal=0, measured=12)
-    return calibrate._table([Quantity(12, "loss", "%", 0.1, 0.0, 0.2535, lost)])
-
-
-def limits() -> Sheet:
-    shares = {"told_share": 0.99, "told_low": 0.96, "told_high": 1.0}
-    counts = {"runs": 10_000, "wrong": 1380, "told": 1370, "alarms": 540, "worst_untold": 0.0563}
-    return calibrate._detection_sheet([{"disturbance": "all disturbances"} | counts | shares])
+    lost = ProbeLosses(packets=4733, mean=4.733, variance=4.73, ideal=0, measured=12)
+    return calibrate._table([LegProperty(12, "loss", "%", 0.1, 0.0, 0.2535, lost)])
 
 
-@pytest.mark.parametrize("made", [round_trips, quantities, limits])
+@pytest.mark.parametrize("made", [round_trips, quantities])
 def test_nothing_of_what_needs_the_real_clock_is_cut(made: Callable[[], Sheet]) -> None:
     check(rendered(made(), WIDTH), rendered(made(), WIDE))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import sys
 from fnmatch import fnmatch
@@ -12,11 +13,8 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.campaign.campaign import Campaign
-from minitopo_dc.campaign.executors import local
-from minitopo_dc.comparison import RowCampaign
-from minitopo_dc.results import load_results, load_series
-from minitopo_dc.runs.perform import Retries
+from minitopo_dc import Campaign, load
+from minitopo_dc.results import load_series
 from minitopo_dc.scenario import Scenario
 from tests import REPOSITORY
 from tests.campaign.cases import batches
@@ -72,10 +70,9 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "workload": {"size_mb": 0.02},
     }
     requests = {"workload": {"kind": "request-response", "count": 2, "interval_s": 0.05}}
-    comparison = RowCampaign(root, [Scenario.check(base | more, "test") for more in ({}, requests)])
-    with comparison.held(), local(1) as workers:
-        ended = dict(comparison.run(comparison.runs, workers, Retries()))
-    assert [result.status for result in ended.values()] == ["ok", "ok"]
+    cases = [(Scenario.check(base | more, "test"), {"way": str(more)}) for more in ({}, requests)]
+    runs = Campaign(root, cases).run(jobs=1, progress=False)
+    assert runs["status"].tolist() == ["ok", "ok"]
     return root
 
 
@@ -98,18 +95,15 @@ OF_SOME_LEGS = (
 def test_a_recorded_series_has_the_columns_of_its_table(
     comparison: Path, series: str, absent: tuple[str, ...]
 ) -> None:
-    labels = load_series(comparison, "client-rate").columns[:-2]
-    columns = {str(name) for name in load_series(comparison, series)} - {*labels, "run.leg"}
-    columns |= {"leg"} if series == "legs" else set()
+    columns = {str(name) for name in load_series(load(comparison), series)} - {"way", "seed"}
     general = {re.sub(r"^(pdus|bytes)_\d+$", r"\1_LEG", name) for name in columns}
     general = {re.sub(r"_histogram_\d+$", "_histogram_N", name) for name in general}
     assert general == set(REFERENCE.COLUMNS[series]()) - set(absent)
 
 
-def test_the_table_of_runs_has_the_columns_of_its_table(comparison: Path) -> None:
-    table = load_results(comparison / load_results(comparison)["id"][0])
-    columns = {re.sub(r"^leg_bytes_\d+$", "leg_bytes_LEG", str(name)) for name in table}
-    assert columns == set(REFERENCE.results())
+def test_a_run_s_result_has_the_fields_of_its_table(comparison: Path) -> None:
+    path = next(comparison.glob("runs/*/result.json"))
+    assert set(json.loads(path.read_text())) == set(REFERENCE.results())
 
 
 def test_every_file_that_is_left_is_in_the_table(comparison: Path, tmp_path: Path) -> None:
@@ -118,9 +112,8 @@ def test_every_file_that_is_left_is_in_the_table(comparison: Path, tmp_path: Pat
     page = (DOCS / "data-model.md").read_text(encoding="utf-8")
     rows = page.partition("## Files")[2].partition("With several flows")[0].splitlines()
     patterns = [name.rstrip("/") for row in rows if row.startswith("|") for name in files(row)]
-    directories = {path.name for path in comparison.iterdir() if path.is_dir()}
     left = {path.name for root in (comparison, campaign) for path in root.rglob("*")}
-    left -= directories | {path.name for path in (campaign / "runs").iterdir()}
+    left -= {path.name for root in (comparison, campaign) for path in (root / "runs").iterdir()}
     assert [name for name in left if not any(fnmatch(name, part) for part in patterns)] == []
 
 

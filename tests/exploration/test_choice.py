@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ import yaml
 import minitopo_dc as dc
 from minitopo_dc.cli import compare
 from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
-from minitopo_dc.comparison import RowCampaign, scenario_of_row
+from minitopo_dc.comparison import scenario_of_row
 from minitopo_dc.exploration.choice import Choice, LegChoice
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.presets import FIELDS
@@ -53,7 +52,7 @@ def test_ways_are_each_leg_alone_dc_and_multipath() -> None:
         *(("sc", 1), ("sc", 2), ("dc", 1), ("multipath", 1))
     ]
     with_kernel = [*replace(PLAIN, kernel=True).ways()]
-    assert with_kernel[4:] == ["leg 1, TCP", "leg 2, TCP", "DC, TCP", "MPTCP"]
+    assert with_kernel[4:] == ["leg 1 (TCP)", "leg 2 (TCP)", "DC (TCP)", "MPTCP"]
 
 
 @of_choices
@@ -79,7 +78,8 @@ def test_the_command_compares_the_same_ways(choice: Choice) -> None:
     base = base_scenario(arguments)
     wanted = over_each_leg(rows(arguments, base), base)
     scenarios = [scenario_of_row(base, row) for row in wanted]
-    planned = [run.scenario for run in RowCampaign(Path(), scenarios, arguments.repetitions).runs]
+    seeds = range(base.seed, base.seed + arguments.repetitions)
+    planned = [scenario.evolve(seed=seed) for scenario in scenarios for seed in seeds]
     mine = [
         way.evolve(seed=seed) for way in choice.ways().values() for seed in choice.seed_numbers()
     ]
@@ -97,6 +97,10 @@ def test_the_command_compares_the_same_ways(choice: Choice) -> None:
         ({"others": "pdcp.batch"}, r"pdcp\.batch: allowed: FIELD=VALUE"),
         ({"others": "mode=sc"}, r"mode: the page chooses it"),
         ({"others": "legs.5.delay_ms=3"}, r"legs\.5\.delay_ms: 5 is no index here"),
+        ({"others": "seed=!x"}, "seed=!x: could not determine a constructor"),
+        ({"others": "seed={[1]:2}"}, "seed=.*: found unhashable key"),
+        ({"others": "seed=\x07"}, r"seed='\\x07': not YAML"),
+        ({"t_reordering_ms": "2001-13-41"}, r"pdcp\.t_reordering_ms=.*: .* is no timestamp"),
         ({"others": "ip_version=5"}, r"ip_version: 5; allowed: 4 or 6"),
     ],
 )

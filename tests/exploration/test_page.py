@@ -7,20 +7,29 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from threading import Event
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import minitopo_dc as dc
+from minitopo_dc.campaign.table import make_table
 from minitopo_dc.exploration import explore, runs
 from minitopo_dc.exploration.choice import Choice
 from minitopo_dc.exploration.page import Explorer, draw, png_of
-from minitopo_dc.exploration.runs import DELAYS, Newest, Outcome
+from minitopo_dc.exploration.runs import Newest
 from minitopo_dc.pool import Killed
-from tests.picoquic.extension import needs_picoquic
+from minitopo_dc.ways import Comparison
+from tests.quic.extension import needs_picoquic
 
 SMALL: dict[str, Any] = {"size_mb": 0.5}
+
+
+def runs_of(page: Explorer) -> pd.DataFrame:
+    assert page.comparison is not None
+    return page.comparison.runs
 
 
 def processes() -> set[int | None]:
@@ -36,14 +45,15 @@ def page() -> Explorer:
 
 @needs_picoquic
 def test_a_page_begins_with_a_picture_of_each_way(page: Explorer) -> None:
-    assert [run.way for run in page.outcomes] == ["leg 1", "leg 2", "DC", "MP-QUIC"]
+    runs = runs_of(page).set_index("way")
+    assert [*runs.index] == ["leg 1", "leg 2", "DC", "MP-QUIC"]
     assert bytes(page.picture.value).startswith(b"\x89PNG")
     assert re.fullmatch(r"\d+\.\d\d s from the change to the picture", page.time.value)
-    one, _, both, several = page.outcomes
-    assert [*one.delay_ms] == [*DELAYS]
-    assert one.delay_ms["propagation"] == pytest.approx(30, abs=5)  # from samples
-    assert both.delay_ms["reordering"] > one.delay_ms["reordering"] == 0
-    assert several.delay_ms["reordering"] == 0
+    assert runs["propagation_ms"]["leg 1"] == pytest.approx(30, abs=5)  # from samples
+    waits = runs["reordering_ms"]
+    assert waits["DC"] > waits["leg 1"] == waits["MP-QUIC"] == 0
+    assert "DC " in page.notes.value  # and what it comes to, as `dc.compare` says it
+    assert "1 seed, more are needed for an interval" in page.notes.value
 
 
 @needs_picoquic
@@ -70,8 +80,8 @@ def test_a_change_changes_picture_and_words_and_a_wrong_one_shows_its_line_till_
 def test_a_way_that_fails_says_why_below_the_picture_of_all_seeds() -> None:
     page = explore(size_mb=5, others="timeout_s=1", seeds=2, seed=5)
     page.settle()
-    assert [run.seed for run in page.outcomes] == [5] * 4 + [6] * 4
-    assert "leg 1: failed: did not finish within 1 s" in page.notes.value
+    assert runs_of(page)["seed"].tolist() == [5] * 4 + [6] * 4
+    assert "leg 1: 1 failed: did not finish within 1 s" in page.notes.value
 
 
 @needs_picoquic
@@ -83,7 +93,7 @@ def test_many_quick_changes_leave_the_last_picture_and_no_more_processes() -> No
         page._rest["seed"].value = 100 + number
         time.sleep(0.01)
     page.settle()
-    assert {run.seed for run in page.outcomes} == {149}
+    assert set(runs_of(page)["seed"]) == {149}
     assert processes() == before
 
 
@@ -94,8 +104,9 @@ def test_a_page_gives_its_ways_and_its_figure_to_other_cells(page: Explorer) -> 
     assert "minitopo-dc compare" in repr(page)
 
 
-def test_runs_that_all_failed_have_a_picture_without_numbers() -> None:
-    grid = draw([Outcome(way, 1, "failed", "no") for way in ("leg 1", "DC")])
+def test_runs_that_all_failed_have_a_picture_without_numbers(tmp_path: Path) -> None:
+    rows = [{"way": way, "seed": 1, "status": "failed", "run": ""} for way in ("leg 1", "DC")]
+    grid = draw(Comparison(make_table(rows, ["way"], ["goodput_mbps"], tmp_path), tmp_path))
     assert [text.get_text() for text in grid[0, 0].texts] == ["none", "none"]
     assert png_of(grid).startswith(b"\x89PNG")
 
@@ -129,7 +140,7 @@ def test_only_the_newest_of_waiting_requests_is_answered() -> None:
 
 @pytest.mark.parametrize(
     ("outcome", "words"),
-    [(Killed(-9), "SIGKILL"), (dc.InputError("no such leg"), "no such leg")],
+    [(Killed(-9), "killed again and again"), (dc.InputError("no such leg"), "no such leg")],
 )
 def test_a_run_whose_process_ends_or_that_cannot_be_made_is_the_page_s_error(
     outcome: Any, words: str, monkeypatch: pytest.MonkeyPatch
@@ -140,4 +151,4 @@ def test_a_run_whose_process_ends_or_that_cannot_be_made_is_the_page_s_error(
 
     monkeypatch.setattr(runs, "_pool", Pool)
     with pytest.raises(dc.MinitopoDcError, match=words):
-        runs.outcomes(Choice(), lambda: False)
+        runs.compared(Choice(), lambda: False)

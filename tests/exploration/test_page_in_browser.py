@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from examples.page_load.__main__ import PROGRAMS
 from tests.page_load.programs import need_chromium
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 
 pytestmark = [pytest.mark.slow, pytest.mark.long, needs_picoquic]
 START_S, PATIENCE_S = 120, 30

@@ -15,6 +15,7 @@ from minitopo_dc.comparison import scenario_of_row
 from minitopo_dc.fields import PathPlan, PathSchedule, SettingsError, parse_path_words
 from minitopo_dc.fields.path_schedule import PathEvent
 from minitopo_dc.minitopo import ParameterError
+from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runs.check import check_fields
 from minitopo_dc.scenario import Scenario
 from tests.cli.test_commands import rows_of
@@ -104,13 +105,13 @@ def test_a_leg_is_available_only_while_it_is_open(steps: list[tuple[bool, float]
 def test_a_transport_that_keeps_its_paths_refuses_a_schedule(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.runners.mptcp.runner.MptcpRunner.takes_paths", True)
-    wanted = scenario(ISSUE, transport="mpquic", congestion_control="cubic")
+    monkeypatch.setattr(type(get_runner("mptcp")), "takes_paths", False)
+    wanted = scenario(ISSUE, transport="mptcp", congestion_control="cubic")
     with pytest.raises(SettingsError) as caught:
         check_fields(wanted)
     said = str(caught.value)
-    assert said.startswith("paths: transport mpquic has a path on every leg from the beginning to")
-    assert "mptcp" in said.partition("allowed: ")[2]
+    assert said.startswith("paths: transport mptcp has a path on every leg from the beginning to")
+    assert "mpquic-picoquic" in said.partition("allowed: ")[2]
 
 
 def test_the_paths_of_a_host_are_scheduled_for_one_flow_only() -> None:
@@ -163,13 +164,16 @@ def test_a_comparison_schedules_the_paths_of_its_multipath_runs_only() -> None:
     assert plans == {**dict.fromkeys(MODES), "multipath": PLAN, "atsss": PLAN}
 
 
-def test_with_a_schedule_transports_that_take_none_are_not_compared_unless_named() -> None:
+def test_with_a_schedule_transports_that_take_none_are_not_compared_unless_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(type(get_runner("mptcp")), "takes_paths", False)
     given = ("--legs", "10", "10", "--set", SET)
     compared = {row["transport"] for row in rows_of(*given, clock="real")}
-    assert compared == {"mptcp", "tcp", "quic-picoquic", "mpquic-picoquic"}
-    named = rows_of(*given, "--transports", "mpquic", clock="real")
+    assert compared == {"tcp", "quic-picoquic", "mpquic-picoquic"}
+    named = rows_of(*given, "--transports", "mptcp", clock="real")
     (run,) = [scenario_of_row(options(*given), row) for row in named]
-    with pytest.raises(SettingsError, match="paths: transport mpquic has a path on every leg"):
+    with pytest.raises(SettingsError, match="paths: transport mptcp has a path on every leg"):
         check_fields(run)
     with pytest.raises(SettingsError, match="--set paths: no row of mode multipath"):
         rows_of("--set", "paths.initial=[1]", "--transports", "tcp", clock="real")

@@ -15,7 +15,7 @@ from minitopo_dc.extension import NotBuiltError
 from minitopo_dc.extension.make import BuildError
 from minitopo_dc.linux_guest import build, library
 from minitopo_dc.linux_guest.guest import archive
-from minitopo_dc.linux_guest.orders import Change, Orders, Programs, Shape, Traffic
+from minitopo_dc.linux_guest.orders import EndpointOrder, Orders, Programs, Shape, Traffic
 
 MAKEFILE = "VERSION = 6\nPATCHLEVEL = {}\nSUBLEVEL = 7\n"
 
@@ -87,10 +87,20 @@ def test_of_a_tree_or_an_archive_what_is_needed_is_taken(tmp_path: Path, packed:
     given = archive_of(tree) if packed else tree
     taken = tmp_path / "taken"
     taken.mkdir()
-    assert len(build.unpack(build.Source(given, "mine"), taken)) == 64
+    assert len(build.unpack(build.KernelSource(given, "mine"), taken)) == 64
     found = {path.relative_to(taken).as_posix() for path in taken.rglob("*") if path.is_file()}
     assert found == {"Makefile", "net/ipv4/tcp.c", "drivers/gpu/Kconfig"}
     assert build.version_of(taken) == "6.12.7"
+
+
+def test_an_archive_that_unpacks_to_more_than_a_kernel_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = archive_of(tree_of(tmp_path / "linux-6.12", MAKEFILE.format(12)))
+    monkeypatch.setattr(build, "MAX_TREE_BYTES", 20)
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(BuildError, match=r"tar\.xz cannot be unpacked: .* bytes .* up to 20"):
+        build.unpack(build.KernelSource(given, "mine"), tmp_path / "taken")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +118,7 @@ def test_other_sources_are_refused(tmp_path: Path, makefile: str | None, words: 
         given = tree_of(tmp_path / "other", makefile)
     (tmp_path / "taken").mkdir()
     with pytest.raises(BuildError, match=words):
-        build.unpack(build.Source(given, "mine"), tmp_path / "taken")
+        build.unpack(build.KernelSource(given, "mine"), tmp_path / "taken")
 
 
 def test_an_interrupted_build_goes_on_with_its_tree_unless_that_is_for_another_patch(
@@ -193,7 +203,7 @@ def orders(does: Traffic | Programs, **fields: Any) -> dict[str, bytes]:
         first=2,
         client_port=50_000,
         subflows=2,
-        changes=[Change(0, "add", 1), Change(2 * 10**9, "delete-initial", 2)],
+        changes=[EndpointOrder(0, "add", 1), EndpointOrder(2 * 10**9, "delete-initial", 2)],
         **fields,
     ).files()
 

@@ -59,7 +59,11 @@ def test_a_server_that_ends_is_told_of_and_the_program_goes_on(
     [
         (["--user", "nobody", "--", "true"], 2, "--user: only the real clock has it"),
         (["--", "no-such-program"], 127, "no program no-such-program"),
-        (["--pcap", "--output", "kept", "--", "true"], 2, "--pcap: needs --clock real"),
+        (
+            ["--pcap", "--output", "kept", "--", "true"],
+            2,
+            "--pcap: captures legs, which needs --clock real",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_before_a_run(

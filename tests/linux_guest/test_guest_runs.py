@@ -217,13 +217,6 @@ def test_earlier_downloads_are_refused_where_they_would_not_be_the_same(
         run_scenario(wanted, Path("nowhere"))
 
 
-def test_each_request_is_answered_after_a_round_trip(tmp_path: Path) -> None:
-    workload = {"kind": "request-response", "count": 10, "interval_s": 0.1}
-    details = run(scenario(workload=workload), tmp_path).details
-    assert (details["answered"], details["unanswered"]) == (10, 0)
-    assert details["delay_median_ms"] == pytest.approx(20.5, abs=0.2)
-
-
 def test_flows_of_the_kernel_and_of_quic_share_legs(tmp_path: Path) -> None:
     flows = [
         {"mode": "dc"},

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from minitopo_dc.media.player import CHECK_BYTES, Cancel, End, Player, Request, Wait
+from minitopo_dc.media.player import CHECK_BYTES, Cancel, EndSession, Player, SegmentRequest, Wait
 
 MS = 1_000_000
 
@@ -91,8 +91,8 @@ class Decision:
 def play(player: Player, network: FluidNetwork) -> list[Decision]:
     """A whole session, and what it asked for."""
     made: list[Decision] = []
-    while not isinstance(action := player.next(round(network.now)), End):
-        if isinstance(action, Request):
+    while not isinstance(action := player.next(round(network.now)), EndSession):
+        if isinstance(action, SegmentRequest):
             made.append(_download(player, network, action))
         elif isinstance(action, Wait):
             assert action.until is not None
@@ -100,7 +100,7 @@ def play(player: Player, network: FluidNetwork) -> list[Decision]:
     return made
 
 
-def _download(player: Player, network: FluidNetwork, request: Request) -> Decision:
+def _download(player: Player, network: FluidNetwork, request: SegmentRequest) -> Decision:
     """A request to its end, or to where the player gives it up."""
     start, size, number = network.now, request.size_bytes * 8, request.number
     network.latency()

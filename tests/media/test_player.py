@@ -14,20 +14,28 @@ from minitopo_dc.media.abr import (
     AbrChoice,
     AbrError,
     AbrView,
-    Download,
-    Progress,
+    DownloadProgress,
+    SegmentDownload,
     abr_algorithm,
     abr_names,
     make_abr,
 )
 from minitopo_dc.media.frames import FramesError, even_frames, freezes_s, read_frames
-from minitopo_dc.media.player import Cancel, End, Estimate, Player, PlayerSettings, Request, Wait
-from minitopo_dc.media.video import Session, Video, VideoError
+from minitopo_dc.media.player import (
+    Cancel,
+    EndSession,
+    Estimate,
+    Player,
+    PlayerSettings,
+    SegmentRequest,
+    Wait,
+)
+from minitopo_dc.media.video import SegmentedVideo, VideoError, VideoSession
 from minitopo_dc.registry import UnknownNameError
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from minitopo_dc.workloads.video import EMBEDDED, parse_video, read_video
 
-VIDEO = Video("test", 2 * NS_PER_S, (400.0, 800.0), ((100_000, 200_000),) * 10)
+VIDEO = SegmentedVideo("test", 2 * NS_PER_S, (400.0, 800.0), ((100_000, 200_000),) * 10)
 
 
 class Told(AbrAlgorithm):
@@ -39,16 +47,16 @@ class Told(AbrAlgorithm):
         super().__init__(VIDEO, 8.0)
         self.choice, self.lower = AbrChoice(quality, wait_s), lower
         self.views: list[AbrView] = []
-        self.heard: list[Download | float] = []
+        self.heard: list[SegmentDownload | float] = []
 
     def choose(self, view: AbrView) -> AbrChoice:
         self.views.append(view)
         return self.choice
 
-    def abandon(self, progress: Progress) -> int | None:  # noqa: ARG002
+    def abandon(self, progress: DownloadProgress) -> int | None:  # noqa: ARG002
         return self.lower
 
-    def downloaded(self, download: Download) -> None:
+    def downloaded(self, download: SegmentDownload) -> None:
         self.heard.append(download)
 
     def waited(self, seconds: float) -> None:
@@ -60,13 +68,13 @@ def player(abr: Told | None = None, **settings: int | bool) -> Player:
     return Player(VIDEO, abr or Told(), PlayerSettings(**wanted))  # type: ignore[arg-type]
 
 
-def request(subject: Player, now: int) -> Request:
+def request(subject: Player, now: int) -> SegmentRequest:
     action = subject.next(now)
-    assert isinstance(action, Request)
+    assert isinstance(action, SegmentRequest)
     return action
 
 
-def fetch(subject: Player, asked: float, done: float) -> Request:
+def fetch(subject: Player, asked: float, done: float) -> SegmentRequest:
     """A segment asked for and there at moments in s, its first byte half-way."""
     found = request(subject, round(asked * NS_PER_S))
     subject.first_byte(found.number, round((asked + done) / 2 * NS_PER_S))
@@ -109,7 +117,7 @@ def test_playing_begins_when_the_startup_is_in_the_buffer_or_the_last_segment() 
     short = player(segments=1, startup_ns=8 * NS_PER_S)
     fetch(short, 0, 1)
     assert short.started_ns == NS_PER_S
-    assert short.next(NS_PER_S) == End()
+    assert short.next(NS_PER_S) == EndSession()
 
 
 def test_a_download_given_up_is_asked_for_in_the_lower_quality_at_once() -> None:
@@ -152,7 +160,7 @@ def test_an_algorithm_that_asks_for_a_quality_that_is_not_there_is_named(quality
         subject.next(NS_PER_S)
 
 
-LADDER = Video("test", 2_000_000_000, (500.0, 1000.0, 2000.0), ((1, 2, 4),) * 100)
+LADDER = SegmentedVideo("test", 2_000_000_000, (500.0, 1000.0, 2000.0), ((1, 2, 4),) * 100)
 
 
 def view(buffer_s: float, kbps: float = 1e6) -> AbrView:
@@ -169,7 +177,7 @@ def test_more_throughput_and_buffer_is_never_a_lower_first_choice(name: str, vid
     ]
     assert chosen == sorted(chosen)
     assert chosen[-1] > chosen[0]
-    one = make_abr(name, Video("one", 2_000_000_000, (500.0,), ((1,),) * 100), 20.0)
+    one = make_abr(name, SegmentedVideo("one", 2_000_000_000, (500.0,), ((1,),) * 100), 20.0)
     assert [one.choose(view(level, 600.0)).quality for level in (2.0, 10.0)] == [0, 0]
 
 
@@ -262,7 +270,9 @@ def test_a_freeze_is_a_gap_of_three_means_or_of_150_ms_more_than_the_mean(
     assert freezes_s(arrivals) == pytest.approx(frozen)
 
 
-SEEN = Session(2.0, (1000.0, 3000.0, 3000.0, 1000.0), least_kbps=1000.0, startup_s=0.5, stall_s=1.5)
+SEEN = VideoSession(
+    2.0, (1000.0, 3000.0, 3000.0, 1000.0), least_kbps=1000.0, startup_s=0.5, stall_s=1.5
+)
 
 
 def test_a_session_s_quality_is_by_the_formulas() -> None:

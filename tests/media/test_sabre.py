@@ -17,7 +17,7 @@ import pytest
 from minitopo_dc.media.abr import AbrAlgorithm, make_abr
 from minitopo_dc.media.abr.rules import Throughput
 from minitopo_dc.media.player import Player, PlayerSettings
-from minitopo_dc.media.video import Session, Video
+from minitopo_dc.media.video import SegmentedVideo, VideoSession
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.video import read_video
 from tests.media.fluid import Decision, FluidNetwork, play, read_network
@@ -60,7 +60,7 @@ RECORDED = [
 ]
 
 
-def algorithm(name: str, video: Video) -> AbrAlgorithm:
+def algorithm(name: str, video: SegmentedVideo) -> AbrAlgorithm:
     if name == WITHOUT_RULE:
         return Throughput(video, 25.0, insufficient_buffer_rule=False)
     return make_abr(name, video, 25.0)
@@ -75,9 +75,9 @@ def session(recorded: Recorded, *, ask_again: bool = True) -> tuple[Player, list
     return player, play(player, FluidNetwork(periods))
 
 
-def numbers(player: Player) -> Session:
+def numbers(player: Player) -> VideoSession:
     assert player.started_ns is not None
-    return Session(
+    return VideoSession(
         segment_s=player.video.segment_s,
         bitrates_kbps=[player.video.bitrates_kbps[each.quality] for each in player.segments],
         least_kbps=player.video.bitrates_kbps[0],

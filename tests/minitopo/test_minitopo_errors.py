@@ -94,8 +94,7 @@ BAD_EXPERIMENTS = [
     (DUAL, "xpType:ping\nduration:9\n", "xp:2: duration: only downloads have it, not ping"),
     (DUAL, "xpType:iperf\nduration:9\n", "xp:2: duration: xpType:iperf has iperfTime"),
     (DUAL, "xpType:iperf\niperfParallel:4\n", "xp:2: iperfParallel: only 1 connection here"),
-    (TWO_PATHS, "xpType:mpquic\nduration:9\n", "xp:2: duration: .*transport mpquic stops"),
-    (TWO_PATHS, "xpType:quicreqres\nquicMultipath:1\n", "xp:1: .* mpquic does not carry"),
+    (TWO_PATHS, "xpType:mpquic\n", "xp:1: xpType: experiment 'mpquic'; allowed: .*mpquic-picoquic"),
     (DUAL, SIRI, "xp: no siriRunTime; allowed: 0.001 to 86400"),
     (DUAL, "xpType:ab\nabConccurentRequests:1.5\n", "xp:.*: .*'1.5' is not a whole number"),
     (DUAL, SIRI + "siriRunTime:9\nsiriMaxPayloadSize:150\n", "xp:.*: .*allowed: .* 170"),
@@ -144,7 +143,7 @@ VALUES = st.sampled_from(
         *("10,10,4", "10,4", "10,10,4,1,0", "1,delay 3ms 1ms loss 1% rate 2mbit", "ping", "quic"),
         *("https", "mptcp", "1 2 3", "batch", "duplicate", "9,1", "12", "200", "infinity", "olia"),
         *("topo", "/dev/null", "..", "dc", "sc,1", "virtual", "1e308,1,1", "0,1,1e-300"),
-        *("dc,tcp", "sc,0,mptcp", "180", "mpquic", "real"),
+        *("dc,tcp", "sc,0,mptcp", "180", "mpquic-picoquic", "real"),
     ]
 ) | st.text(max_size=20)
 LINES = st.lists(st.tuples(KEYS | st.text(max_size=12), VALUES).map(":".join), max_size=12)

@@ -55,7 +55,7 @@ def test_comments_blank_lines_and_any_order_are_fine(tmp_path: Path) -> None:
         (TWO_PATHS, "xpType:https\nmptcpEnabled:0\n", "tcp", "sc"),
         ("topoType:MultiIf\npath_c2r_0:1,1,1\n", "xpType:http\n", "tcp", "sc"),
         (TWO_PATHS, "xpType:quic\n", "quic", "sc"),
-        (TWO_PATHS, "xpType:quic\nquicMultipath:1\n", "mpquic", "multipath"),
+        (TWO_PATHS, "xpType:quic\nquicMultipath:1\n", "mpquic-picoquic", "multipath"),
         (TWO_PATHS, "xpType:mpquic-picoquic\n", "mpquic-picoquic", "multipath"),
         (TWO_PATHS, "xpType:iperf\nmptcpEnabled:0\n", "tcp", "sc"),
         (DUAL, "xpType:https\n", "tcp", "dc"),
@@ -131,10 +131,32 @@ def test_quic_has_no_settings_of_tcp_on_either_clock(given: str, tmp_path: Path)
             "ignored: only xpType:http or https or iperf or ab or sirimsg has it",
         ),
         ("xpType:ping\ncongctrl:cubic\n", "ignored: xpType:ping has no congestion control"),
+        *(
+            (
+                f"xpType:none\n{line}\n",
+                f"{line.partition(':')[0]}: ignored: xpType:none transfers nothing",
+            )
+            for line in (
+                "congctrl:reno",
+                "file_size:9",
+                "pingCount:7",
+                "duration:7",
+                "clock:virtual",
+            )
+        ),
     ],
 )
 def test_a_key_of_other_experiments_is_named(lines: str, note: str, tmp_path: Path) -> None:
     assert any(text.endswith(note) for text in read(tmp_path, TWO_PATHS, lines).notes)
+
+
+def test_mptcp_over_one_path_is_named_as_tcp(tmp_path: Path) -> None:
+    one = "topoType:MultiIf\npath_c2r_0:10,100,20\n"
+    run = read(tmp_path, one, "xpType:https\nmptcpEnabled:1\n")
+    assert run.scenario.transport == "tcp"
+    assert "mptcpEnabled: ignored: MPTCP here needs two c2r paths" in run.notes[-1]
+    others = read(tmp_path, one, "xpType:https\nmptcpEnabled:0\n").notes
+    assert not any("mptcpEnabled" in note for note in others)
 
 
 def test_the_split_bearer_s_keys_become_its_settings(tmp_path: Path) -> None:

@@ -79,7 +79,6 @@ OPEN = "pathAt_c2r_1:2,open\n"
         (OPEN + "pathAt_c2r_0:2,open\n", XP, "topo:6: pathAt_c2r_1: no path is there at 0 s"),
         ("pathAt_c2r_1:0,available\n", XP, "topo:6: pathAt_c2r_1: its path is available already"),
         (OPEN, "xpType:tcp\n", "topo:6: pathAt_c2r_1: mode sc has no paths to schedule; allowed"),
-        (OPEN, "xpType:mpquic\n", "topo:6: pathAt_c2r_1: mpquic has every path to the end; all"),
         (OPEN, XP + "paths:0\n", "xp:2: paths: {topo} has a schedule (pathAt_c2r_1); allowed: one"),
         ("outages_c2r_1:2\n", XP, "topo:6: outages_c2r_1: '2' is no outage; write from-to[,from"),
         ("outages_c2r_1:1-1\n", XP, "topo:6: outages_c2r_1: each time must be after the one bef"),

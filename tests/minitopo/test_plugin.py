@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.real.run_registry import REGISTRY, processes_of
-from minitopo_dc.runners.base import get_runner
 from tests import long
 from tests.minitopo.files import DUAL
 from tests.minitopo.test_minitopo_checkout import CHECKOUT
@@ -165,23 +164,6 @@ def identity(command: subprocess.Popen[bytes]) -> str:
     """The id of the run of this command."""
     entries = ((path.stem, json.loads(path.read_text())) for path in REGISTRY.glob("*.json"))
     return next(name for name, entry in entries if entry["pid"] == command.pid)
-
-
-@pytest.mark.skipif(bool(get_runner("mpquic").missing()), reason="mpquic's tools are not here")
-@pytest.mark.parametrize(("loss", "kb", "status"), [(0, 2000, "ok"), long(100, 250_000, "failed")])
-def test_a_multipath_transport_has_to_use_every_path(
-    loss: int, kb: int, status: str, tmp_path: Path
-) -> None:
-    """TQUIC is content with one path, and does not tell.
-
-    Legs here have no rate: the file is large, so that a lost challenge could be sent again.
-    """
-    topology = f"{SINGLE}path_c2r_1:10,100,20,{loss}\n"
-    done = run(CHECKOUT, tmp_path, topology, f"xpType:mpquic\nfile_size:{kb}\n")
-    result = json.loads(done.stdout)
-    assert (result["status"], done.returncode) == (status, int(loss > 0))
-    assert len(result["leg_bytes"]) == 2
-    assert (min(result["leg_bytes"]) > 15_000) == (status == "ok")
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ import pytest
 
 from scripts.notebooks import FOLDER, digest, execute, read
 from tests import REPOSITORY
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 
 NAMES = [
     *("cellular", "explore", "first_comparison"),

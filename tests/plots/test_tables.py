@@ -199,8 +199,9 @@ def test_a_comparison_has_frames_of_what_the_legs_could_carry() -> None:
     assert "could carry" in axes.get_xlabel()
 
 
-def test_a_comparison_of_loaded_results_names_rows_by_transport_mode_and_variant() -> None:
-    rows = table().assign(transport="quic", mode="dc", variant="")
+def test_a_comparison_without_ways_names_rows_by_their_labels() -> None:
+    rows = table().assign(transport="quic", mode="dc")
+    rows.attrs["labels"] = ["transport", "mode"]
     axes = plots.comparison(rows.drop(columns="way"), ax=axes_of())
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["quic dc"]
 

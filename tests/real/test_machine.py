@@ -18,7 +18,7 @@ import pytest
 
 from minitopo_dc.real import machine
 from minitopo_dc.real.kernel_probes import PROBES
-from minitopo_dc.real.machine import Finding, check, exit_status, facts
+from minitopo_dc.real.machine import MachineFinding, check, exit_status, facts
 from minitopo_dc.runners.base import get_runner, runner_names
 from minitopo_dc.runners.programs import Tool
 
@@ -35,7 +35,7 @@ def fresh_look() -> Iterator[None]:
         cached.cache_clear()
 
 
-def finding(name: str) -> Finding:
+def finding(name: str) -> MachineFinding:
     return next(each for each in check() if each.name == name)
 
 
@@ -143,10 +143,11 @@ def test_a_transport_that_cannot_run_says_what_it_lacks_not_what_it_never_has(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with_kernel(monkeypatch)
-    monkeypatch.setenv("TQUIC_BIN", str(tmp_path))
-    found = finding("transport mpquic")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("minitopo_dc.runners.programs.SYSTEM_PLACES", ())
+    found = finding("transport quic-ngtcp2")
     assert found.status == "optional-missing"
-    assert found.detail.startswith("tquic_server is not in $TQUIC_BIN")
+    assert found.detail.startswith("gtlsserver and gtlsclient are not installed")
 
 
 @pytest.mark.parametrize(("name", "status"), [("quic", "missing"), ("mptcp", "optional-missing")])
@@ -166,7 +167,9 @@ def test_a_transport_is_missed_when_no_comparison_makes_sense_without_it(
 def test_the_exit_status_is_0_only_when_the_main_job_can_run(
     statuses: list[machine.Status], expected: int
 ) -> None:
-    assert exit_status(Finding("x", status, "", "tcp", "") for status in statuses) == expected
+    assert (
+        exit_status(MachineFinding("x", status, "", "tcp", "") for status in statuses) == expected
+    )
 
 
 def test_the_facts_hold_what_every_runner_uses_and_can_be_written_with_findings_as_json() -> None:
@@ -174,9 +177,7 @@ def test_the_facts_hold_what_every_runner_uses_and_can_be_written_with_findings_
     told = written["facts"]
     assert told["kernel"] == os.uname().release
     tools = {tool.name for name in runner_names() for tool in get_runner(name).tools}
-    assert {"ip", "tc", "iptables", "curl", "mptcpize", "tquic_client", *tools} <= set(
-        told["tools"]
-    )
+    assert {"ip", "tc", "iptables", "curl", "mptcpize", "gtlsclient", *tools} <= set(told["tools"])
     assert {"mininet", "aioquic", "h2", "hypercorn"} <= set(told["packages"])
 
 

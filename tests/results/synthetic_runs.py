@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.tables.runs import results_table
 
 START_NS = 7_000_000_000_000_000_123
 """A clock that a float cannot hold to the ns."""
@@ -37,9 +38,15 @@ def no_result(transport: str, mode: str, status: str, reason: str, **changes: An
     return result(transport, mode, status=status, reason=reason, **(numbers | changes))
 
 
+def table_of(rows: Mapping[str, Sequence[RunResult]]) -> pd.DataFrame:
+    """The table of a comparison's runs by their ways."""
+    results = [run for runs in rows.values() for run in runs]
+    return results_table(results, [{"way": way} for way, runs in rows.items() for _ in runs])
+
+
 def save(root: Path, run: RunResult) -> Path:
     """Write a result where a comparison does; return its directory."""
-    directory = root / f"{run.transport}-{run.mode}-{run.repetition}"
+    directory = root / f"{run.transport}-{run.mode}-{run.seed}"
     directory.mkdir(parents=True)
     run.save(directory)
     return directory

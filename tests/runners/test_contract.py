@@ -47,7 +47,7 @@ def test_a_runner_is_shown_with_its_stack() -> None:
     assert [get_runner(name).label for name in runner_names()] == [
         *("tcp (Linux)", "quic (aioquic)", "quic-ngtcp2 (ngtcp2)"),
         "mptcp (Linux)",
-        *("mpquic (tquic)", "quic-picoquic (picoquic)", "mpquic-picoquic (picoquic)"),
+        *("quic-picoquic (picoquic)", "mpquic-picoquic (picoquic)"),
         *("icmp (ping)", "command", "quic-aioquic-2020"),
     ]
 
@@ -57,20 +57,17 @@ def test_unknown_and_taken_names_and_options_that_are_no_model_are_refused() -> 
         get_runner("sctp")
     with pytest.raises(ValueError, match="there is a runner 'tcp' already"):
         runner("tcp")(type("Other", (TcpRunner,), {}))
-    with pytest.raises(TypeError, match="runner own: options_type must be a subclass of Options"):
+    with pytest.raises(TypeError, match="runner own: options_type: allowed: subclasses of Options"):
         runner("own")(type("Own", (TcpRunner,), {"options_type": dict}))
 
 
 def test_a_congestion_control_that_a_tool_lacks_is_unsupported_with_the_choice() -> None:
-    reason = get_runner("mpquic").unsupported("reno")
-    assert reason == "runner mpquic has no reno (choose cubic or bbr)"
     assert get_runner("quic").unsupported("bbr") == "runner quic has no bbr (choose reno or cubic)"
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("mpquic", ["tquic_server", "TQUIC_BIN", "cargo install tquic_tools", "cargo 1.70"]),
         ("quic-ngtcp2", ["Debian: apt-get install ngtcp2-server ngtcp2-client"]),
         ("tcp", ["curl", "apt-get install curl"]),
         ("mptcp", ["mptcpize", "apt-get install curl mptcpize"]),
@@ -85,41 +82,10 @@ def test_a_missing_tool_is_named_with_how_to_get_it(
     assert [word for word in words if word not in reason] == []
 
 
-def only_place(
-    monkeypatch: pytest.MonkeyPatch, directory: Path, *, checkout: Path | None = None
-) -> None:
-    """No program is found but in this directory, or in this checkout."""
+def only_place(monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
+    """No program is found but in this directory."""
     monkeypatch.setenv("PATH", str(directory))
     monkeypatch.setattr("minitopo_dc.runners.programs.SYSTEM_PLACES", ())
-    for module in ("programs", "tquic"):
-        monkeypatch.setattr(f"minitopo_dc.runners.{module}.checkout", lambda: checkout)
-    monkeypatch.delenv("TQUIC_BIN", raising=False)
-
-
-def programs(directory: Path, *names: str) -> Path:
-    """Make empty programs."""
-    directory.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        (directory / name).touch(mode=0o755)
-    return directory
-
-
-def test_a_program_is_in_its_variable_s_directory_only_or_on_path_or_in_the_checkout(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    only_place(monkeypatch, tmp_path / "path", checkout=tmp_path)
-    mpquic = get_runner("mpquic")
-    assert mpquic.missing() == (
-        "tquic_server is not on PATH, in $TQUIC_BIN or in the checkout's .cache/tquic/bin "
-        "(get it: minitopo-dc build tquic; cargo 1.70 or newer)"
-    )
-    for place in (".cache/tquic/bin", "path", "own"):
-        if place == "own":
-            monkeypatch.setenv("TQUIC_BIN", str(tmp_path / place))
-            assert f"is not in $TQUIC_BIN ({tmp_path / place})" in str(mpquic.missing())
-        made = programs(tmp_path / place, "tquic_server", "tquic_client")
-        assert mpquic.server_command(TRANSFER)[0] == str(made / "tquic_server")
-        assert mpquic.missing() is None
 
 
 def test_a_program_that_has_gone_fails_the_transfer(
@@ -139,7 +105,6 @@ def test_a_program_that_has_gone_fails_the_transfer(
         ("quic", {"qlog": 1}, "qlog: 1 is neither true nor false"),
         ("quic", {"receive_buffer_bytes": -1}, "-1; allowed: 1 to 1,073,741,823 bytes"),
         ("quic-ngtcp2", {"max_datagram_bytes": 1199}, "is 1199, must be 1200 to 1472 with IPv4"),
-        ("mpquic", {"scheduler": "x"}, "x; allowed: 'minrtt', 'redundant' or 'roundrobin'"),
     ],
 )
 def test_a_wrong_option_is_refused_with_what_is_allowed(
@@ -228,12 +193,11 @@ def test_any_other_datagram_starts_no_connection(data: bytes) -> None:
     assert initial_destination(data) is None
 
 
-@pytest.mark.parametrize("name", ["quic-ngtcp2", "mpquic"])
-def test_a_served_file_is_there_during_a_run_only(name: str, tmp_path: Path) -> None:
+def test_a_served_file_is_there_during_a_run_only(tmp_path: Path) -> None:
     transfer = replace(TRANSFER, directory=tmp_path)
     (tmp_path / "download").mkdir()
     (tmp_path / "download" / "1000").write_bytes(b"of a run that was killed")
-    with get_runner(name).files(transfer):
+    with get_runner("quic-ngtcp2").files(transfer):
         assert (tmp_path / "www" / "1000").stat().st_size == 1000
         assert list((tmp_path / "download").iterdir()) == []
     assert list(tmp_path.iterdir()) == []

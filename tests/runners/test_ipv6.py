@@ -91,19 +91,6 @@ def test_curl_is_told_the_server_s_address_in_brackets(transfer: Transfer) -> No
         assert command[command.index("--interface") + 1] == "fd00:10:2:1::2"
 
 
-def test_tquic_s_tools_are_told_addresses_in_brackets(
-    transfer: Transfer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for tool in get_runner("mpquic").tools:
-        (tmp_path / tool.name).touch(mode=0o755)
-    monkeypatch.setenv("TQUIC_BIN", str(tmp_path))
-    runner = get_runner("mpquic")
-    server, client = runner.server_command(transfer), runner.client_command(transfer)
-    assert server[server.index("--listen") + 1] == "[fd00:10::2]:4433"
-    assert client[client.index("--connect-to") + 1] == "[fd00:10::2]:4433"
-    assert client[client.index("--local-addresses") + 1] == "fd00:10:2:1::2,fd00:10:2:2::2"
-
-
 @pytest.mark.parametrize(("version", "most"), [(4, 1472), (6, 1452)])
 def test_a_quic_datagram_must_fit_the_frame_behind_its_headers(version: int, most: int) -> None:
     quic = get_runner("quic")

@@ -13,7 +13,7 @@ import pytest
 from minitopo_dc.fields import PathEvent, PathPlan
 from minitopo_dc.runners.base import Transfer, TransferFailed, accepted, get_runner
 from minitopo_dc.workloads import Download, Measurement
-from minitopo_dc.workloads.content import blocks, content_sha256, write_content
+from minitopo_dc.workloads.content import content_sha256, write_content
 from tests.runners.hosts import transfer_in
 
 SIZE = 2_000_000
@@ -59,26 +59,6 @@ QUIC_CLIENT = (
     '"first_byte_s": 0.015256756000326277, "receive_buffer_bytes": 212992, '
     '"socket_drops": 36, "error": null, "started_ns": 71000000000}\n'
 )
-TQUIC_CLIENT = """
-finished in 358.142741ms, 2.79 req/s
-conns: total 1, finish 1, success 1, failure 0
-requests: sent 1, finish 1, success 1
-time for request(µs):
-\tmin: 350375.00, max: 350375.00, mean: 350375.00, sd: NaN
-\tmedian: 350375.00, p80: 350375.00, p90: 350375.00, p99: 350375.00
-recv pkts: 27827, sent pkts: 2456, lost pkts: 0
-recv bytes: 40952659, sent bytes: 87891, lost bytes: 0
-"""
-TQUIC_CLIENT_WITHOUT_SERVER = """
-finished in 1.009465353s, 0.00 req/s
-conns: total 1, finish 1, success 0, failure 1
-requests: sent 0, finish 0, success 0
-time for request(µs):
-\tmin: NaN, max: NaN, mean: NaN, sd: NaN
-\tmedian: NaN, p80: NaN, p90: NaN, p99: NaN
-recv pkts: 0, sent pkts: 1, lost pkts: 0
-recv bytes: 0, sent bytes: 296, lost bytes: 0
-"""
 
 
 @pytest.fixture
@@ -222,49 +202,3 @@ def test_curl_s_time_out_is_no_failure_with_a_duration_only(name: str, transfer:
     assert "--max-time" not in runner.client_command(transfer)
     command = runner.client_command(stopped)
     assert command[command.index("--max-time") + 1] == "2.5"
-
-
-def write_download(transfer: Transfer, content: bytes | None = None) -> None:
-    download = transfer.directory / "download"
-    download.mkdir()
-    (download / str(SIZE)).write_bytes(b"".join(blocks(SIZE)) if content is None else content)
-
-
-def test_tquic_reports_time_and_counters(transfer: Transfer) -> None:
-    write_download(transfer)
-    measurement = read("mpquic", transfer, TQUIC_CLIENT)
-    assert measurement.bytes_received == SIZE
-    assert measurement.completion_s == pytest.approx(0.358142741)
-    assert measurement.details == {
-        **{"recv_pkts": 27827, "sent_pkts": 2456, "lost_pkts": 0},
-        **{"recv_bytes": 40952659, "sent_bytes": 87891, "lost_bytes": 0},
-    }
-
-
-@pytest.mark.parametrize(
-    ("printed", "seconds"), [("1.009465353s", 1.009465353), ("12.5µs", 12.5e-6), ("2s", 2.0)]
-)
-def test_tquics_time_is_read_in_every_unit(
-    transfer: Transfer, printed: str, seconds: float
-) -> None:
-    write_download(transfer)
-    measurement = read("mpquic", transfer, TQUIC_CLIENT.replace("358.142741ms", printed))
-    assert measurement.completion_s == pytest.approx(seconds)
-
-
-@pytest.mark.parametrize("printed", ["", TQUIC_CLIENT_WITHOUT_SERVER])
-def test_tquic_without_a_finished_request_is_a_failure(transfer: Transfer, printed: str) -> None:
-    write_download(transfer)
-    with pytest.raises(TransferFailed, match="tquic_client did not finish its request"):
-        read("mpquic", transfer, printed)
-
-
-def test_tquic_without_a_downloaded_file_or_with_its_page_for_a_missing_one_is_a_failure(
-    transfer: Transfer,
-) -> None:
-    write_download(transfer, b"Not Found!")  # what it serves then, with status 404
-    with pytest.raises(TransferFailed, match="received 10 bytes, not those sent"):
-        read("mpquic", transfer, TQUIC_CLIENT)
-    (transfer.directory / "download" / str(SIZE)).unlink()
-    with pytest.raises(TransferFailed, match="wrote 0 files"):
-        read("mpquic", transfer, TQUIC_CLIENT)

@@ -21,6 +21,8 @@ from minitopo_dc.runs.identity import run_id
 from minitopo_dc.runs.perform import Retries, tried
 from minitopo_dc.runs.plan import needs, print_unmet
 from minitopo_dc.workloads.upload import Upload
+from tests.linux_guest.guests import needs_guest
+from tests.quic.extension import needs_picoquic
 from tests.results.synthetic_runs import no_result, result
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yaml"))
@@ -45,6 +47,7 @@ def test_the_default_scenario_has_all_that_it_needs() -> None:
         "slow start: from 10 packets on it fills the legs after 0.19 MB and 2.8 round trips; "
         "the transfer has 2 MB",  # 2 x 40 Mbit/s x 20 ms - 14.6 kB
         "receive window: 0.4 MB are needed, max_data and max_stream_data allow 17 MB",  # 80 ms
+        "Leg 1 is primary (as given): it splits, has the uplink, begins multipath.",
         "t-Reordering: 200 ms; the legs' skew is 0 ms, and 60 ms when the slower one's queue is "
         "full",
         f"queue of leg 1: {queue}",
@@ -85,6 +88,89 @@ def test_a_split_over_xn_needs_a_timer_above_skew_and_xn(timer_ms: int, is_met: 
     assert "55 ms" in line.words
 
 
+@pytest.mark.parametrize(
+    "unit",
+    [{"queue_ms": 60}, {"queue_bytes": 150_000}, {"queue_bytes": 150_000, "queue_packets": 200}],
+)
+def test_a_queue_is_the_same_in_each_unit_at_any_rate(unit: dict[str, Any]) -> None:
+    slower = {"changes": [{"at_s": 0, "rate_mbps": 10}]}
+    packets, other = (LEG.evolve(**slower, **queue) for queue in ({"queue_packets": 100}, unit))
+    assert needs(scenario(LATE, packets)) == needs(scenario(LATE, other))
+
+
+def with_mtu(
+    mtu_bytes: int, mode: str = "dc", transport: str = "quic-picoquic", **more: Any
+) -> Any:
+    """A small download over legs that lose what is larger."""
+    leg = LEG.evolve(mtu_bytes=mtu_bytes, uplink={"rate_mbps": 20, "mtu_bytes": mtu_bytes})
+    size = {"workload": Download(size_mb=0.02), "timeout_s": 10}
+    return scenario(leg, leg, mode=mode, transport=transport, **size | more)
+
+
+MP = {"mode": "multipath", "transport": "mpquic-picoquic"}
+LARGEST = [
+    (1228, {"mode": "sc"}),
+    (1248, {"mode": "sc", "ip_version": 6}),
+    (1228, {"mode": "sc", "transport": "quic"}),
+    (1328, {"mode": "sc", "options": {"max_datagram_bytes": 1300}}),
+    (1231, {}),
+    (1230, {"pdcp": {"sn_bits": 12}}),
+    (1231, {"mode": "dc-duplicate"}),
+    (1231, {"mode": "atsss"}),
+    (1228, MP),
+    (1248, {**MP, "ip_version": 6}),
+    (1500, {"mode": "sc", "transport": "tcp"}),
+    (1440, {"mode": "sc", "transport": "tcp", "options": {"mss_bytes": 1400}}),
+    (1503, {"transport": "tcp"}),
+    (1500, {"mode": "multipath", "transport": "mptcp"}),
+]
+
+
+@needs_picoquic
+@needs_guest
+@pytest.mark.parametrize(("size", "fields"), LARGEST)
+def test_an_mtu_below_the_largest_packet_is_said_and_fails(
+    size: int, fields: dict[str, Any], tmp_path: Path
+) -> None:
+    said = [line.words for line in needs(with_mtu(size - 1, **fields)) if not line.is_met]
+    assert any(f"{size - 1} bytes" in words and f"up to {size} there" in words for words in said)
+    assert "MTU of leg 1" not in unmet(with_mtu(size, **fields))
+    results = [run_scenario(with_mtu(size - n, **fields), tmp_path / str(n)) for n in (1, 0)]
+    assert [result.status for result in results] == ["failed", "ok"]
+
+
+def test_a_tunnel_of_atsss_needs_its_own_headers_too() -> None:
+    tunnel = {"mode": "atsss", "transport": "mpquic-picoquic"}
+    for mtu_bytes, legs in ((1270, ["MTU of leg 1", "MTU of leg 2"]), (1271, [])):
+        said = unmet(with_mtu(mtu_bytes, **tunnel))
+        assert [words for words in said if "MTU" in words] == legs
+
+
+@pytest.mark.parametrize("can", [{"virtual": {"sysctl": {"net.ipv4.tcp_mtu_probing": "1"}}}, {}])
+def test_tcp_that_finds_the_mtu_needs_none(can: dict[str, Any]) -> None:
+    icmp = {} if can else {"mtu_icmp": True}
+    made = scenario(LEG.evolve(mtu_bytes=1400, **icmp), mode="sc", transport="tcp", **can)
+    assert not [line for line in needs(made) if "MTU" in line.words]
+
+
+@pytest.mark.parametrize(
+    ("rate_mbps", "size_mb", "words"),
+    [
+        (0.0003, 0.001, ["rate of leg 1"]),  # 40 s a packet
+        (0.0005, 0.001, []),  # 24 s
+        (0.00002, 0.001, ["rate of leg 1", "time"]),
+        (0.1, 3.7, []),  # 300 s have 3.75 MB
+        (0.1, 3.8, ["time"]),
+    ],
+)
+def test_a_rate_too_low_for_a_packet_or_for_the_transfer_is_said(
+    rate_mbps: float, size_mb: float, words: list[str]
+) -> None:
+    made = scenario(Leg(rate_mbps=rate_mbps, delay_ms=0), mode="sc", transport="quic-picoquic")
+    said = unmet(made.evolve(workload=Download(size_mb=size_mb)))
+    assert [line for line in said if not line.startswith(("slow", "queue"))] == words
+
+
 def test_an_upload_s_timer_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     legs = (LEG, Leg(rate_mbps=20, delay_ms=60, uplink={"rate_mbps": 20, "delay_ms": 60}))
     made = scenario(*legs, workload=Upload(size_mb=2), split_uplink=True)
@@ -112,46 +198,18 @@ def test_the_examples_have_what_they_need(path: Path, capsys: pytest.CaptureFixt
 
 UPLINK = {"rate_mbps": 20, "delay_ms": 10, "queue_packets": 10_000}
 LEGS = [{"downlink": {"rate_mbps": 20}, "uplink": UPLINK}] * 2
-SYSTEM = {"receive_buffer_bytes": None}
-LARGE = {"receive_buffer_bytes": 33_554_432}
-RENO = {"legs": LEGS, "congestion_control": "reno"}
-FLOWS = [
-    {"mode": "dc"},
-    {"mode": "multipath", "transport": "mpquic-picoquic", "options": SYSTEM},
-    {"mode": "sc", "transport": "tcp"},
-]
-OF_VERSION_0_1: dict[str, dict[str, Any]] = {
-    "10e989aff135cf69": {"transport": "quic", "mode": "dc", "options": SYSTEM} | RENO,
-    "1d6818170b1e98f1": {"transport": "tcp", "mode": "sc", "legs": LEGS},
-    "f9ee19df1e32b9e9": {"transport": "quic-picoquic", "mode": "sc", "options": LARGE} | RENO,
-    "bb054076a13bac15": {"transport": "quic-picoquic", "mode": "sc", "legs": LEGS, "options": LARGE}
-    | {"congestion_control": "cubic-picoquic"},
-    "29b186cbf322ee67": {"transport": "quic-picoquic", "mode": "sc", "legs": LEGS, "options": LARGE}
-    | {"congestion_control": "cubic"},
-    "5d0b5780d24733e1": {"transport": "quic", "mode": "flows", "flows": FLOWS, "options": SYSTEM}
-    | RENO,
-}
-"""Identities that the first version gave to these, some of which were its defaults; its `cubic` of
-picoquic was picoquic's own, and RFC 9438's `cubic-rfc9438`."""
 
 
-@pytest.mark.parametrize("identity", OF_VERSION_0_1)
-def test_a_run_of_the_first_version_has_the_identity_that_it_had(identity: str) -> None:
-    assert run_id(Scenario.check(OF_VERSION_0_1[identity], "test")) == identity
-
-
-def test_what_is_not_named_has_another_identity_than_the_first_version_s_default() -> None:
-    for fields in OF_VERSION_0_1.values():
-        named = ("legs", "congestion_control", "options")
-        bare = {name: value for name, value in fields.items() if name not in named}
-        legs = [{"downlink": {"rate_mbps": 20}}] * 2
-        assert run_id(Scenario.check({**bare, "legs": legs}, "test")) not in OF_VERSION_0_1
+def test_a_field_that_has_its_default_changes_no_identity() -> None:
+    bare = Scenario.check({"transport": "tcp", "mode": "sc", "legs": LEGS}, "test")
+    named = bare.model_dump() | {"congestion_control": "cubic"}
+    assert run_id(Scenario.check(named, "test")) == run_id(bare)
+    assert run_id(bare.evolve(congestion_control="reno")) != run_id(bare)
 
 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"transport": "quicc"}, "transport: quicc; allowed: "),
         (
             {"legs": [{"downlink": {"trace": "no.csv"}}]},
             r"legs\.0\.downlink\.trace: no\.csv: No such",

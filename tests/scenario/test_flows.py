@@ -43,7 +43,6 @@ def test_what_a_flow_leaves_out_is_the_scenarios_but_options_of_another_transpor
         ({"mode": "dc", "transport": "mptcp"}, "flows.1.mode dc: .*mptcp allows multipath"),
         ({"mode": "multipath"}, "flows.1.mode .*quic allows sc, dc, dc-duplicate, atsss$"),
         ({"mode": "sc", "options": {"x": 1}}, "flows.1.options: runner quic: x: unknown field"),
-        ({"mode": "multipath", "transport": "mpquic"}, "mpquic does not tell .*: mptcp, mpquic-p"),
     ],
 )
 def test_a_wrong_flow_is_named(flow: dict[str, Any], words: str) -> None:

@@ -121,9 +121,7 @@ CHANGES = {"changes": [{"at_s": 1, "delay_ms": 5}]}
     ("channels", "radio", "fields", "words"),
     [
         (([0.0], [0.0]), {}, {}, "handover: no channel has any capacity in the first"),
-        (SLOW, {}, {"transport": "mpquic"}, "paths: transport mpquic has a path on every leg"),
         (SLOW, CHANGES, {"handover": {"case": "sp"}}, r"sp: legs\.0\.downlink\.changes: allowed"),
-        (SLOW, {}, {"transport": "mpquic", "handover": {"case": "sp"}}, "needs at least two legs"),
         (
             SLOW,
             {"offset_s": 31_536_000},
@@ -192,9 +190,9 @@ def test_changes_and_outages_of_the_leg_stay() -> None:
         resolve_scenario(along_a_drive({"at_s": 2, "scg_failure": 2}, legs=legs))
 
 
-@pytest.mark.parametrize("mode", ["sc", "multipath"])
+@pytest.mark.parametrize("mode", ["sc", "multipath", "atsss"])
 def test_other_modes_have_no_such_procedures(mode: str) -> None:
-    transport = "quic-picoquic" if mode == "sc" else "mpquic-picoquic"
+    transport = "mpquic-picoquic" if mode == "multipath" else "quic-picoquic"
     given = along_a_drive({"at_s": 2, "scg_failure": 2}, mode=mode, transport=transport)
     assert leg_of(given, 2) == ([], [])
 

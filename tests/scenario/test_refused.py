@@ -78,7 +78,6 @@ def mobility(**event: Any) -> Fields:
 OF_MODES_AND_WHOLE_SCENARIOS = [
     ({"mode": "mptcp"}, "mode: .*'sc', 'dc', 'dc-duplicate', 'atsss', 'multipath' or 'flows'"),
     ({"legs": []}, "legs"),
-    ({"virtual": {"recovery": "draft-27"}}, "recovery: has gone; transport quic-aioquic-2020"),
     ({"legs": [LEG]}, "mode dc needs at least two legs"),
     ({"mode": "flows"}, "mode flows needs a list of flows"),
     (flow() | {"mobility": [{"at_s": 1, "scg_failure": 2}]}, "mobility: mode flows has none"),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.comparison import RowCampaign, variants_of
+from minitopo_dc.comparison import ways_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import MAX_SEED
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
@@ -20,14 +20,6 @@ from minitopo_dc.scenario.drawing import UNUSED, USED
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
 DUPLICATED: dict[str, Any] = {"pdcp": {"split": "duplicate"}}
 GOOD: dict[str, Any] = {"transport": "tcp", "mode": "dc", "legs": [LEG, LEG]}
-
-
-def test_a_run_of_an_earlier_version_is_still_read() -> None:
-    virtual = {"recovery": "modern", "processing_delay_ms": 1}
-    words = r"virtual\.recovery: modern is deprecated and goes in version 2\.0: leave it out"
-    with pytest.warns(FutureWarning, match=words):
-        read = Scenario.check(GOOD | {"virtual": virtual}, "x")
-    assert read.virtual.processing_delay_ms == 1
 
 
 @pytest.mark.parametrize("mode", ["sc", "dc-duplicate"])
@@ -106,19 +98,10 @@ def test_a_scenario_comes_back_from_its_file_which_has_new_fields_only_where_giv
     assert ("uplink_pdcp:" in text) == (uplink is not None)
 
 
-def test_a_comparison_repeats_all_rows_with_the_next_seed_of_which_legs_have_their_own(
-    tmp_path: Path,
-) -> None:
-    rows = [Scenario.check(GOOD | {"seed": 7, "mode": mode}, "test") for mode in ("sc", "dc")]
-    hosts = gnb_settings(rows[1], tmp_path), ue_settings(rows[1], tmp_path)
+def test_each_leg_of_a_run_has_a_seed_of_its_own(tmp_path: Path) -> None:
+    scenario = Scenario.check(GOOD | {"seed": 7, "mode": "dc"}, "test")
+    hosts = gnb_settings(scenario, tmp_path), ue_settings(scenario, tmp_path)
     assert len({leg.seed for host in hosts for leg in host.legs}) == 4
-    runs = RowCampaign(tmp_path, rows, repetitions=2).runs
-    assert [(run.repetition, run.scenario.mode, run.scenario.seed) for run in runs] == [
-        (1, "sc", 7),
-        (1, "dc", 7),
-        (2, "sc", 8),
-        (2, "dc", 8),
-    ]
 
 
 def test_rows_of_a_comparison_are_named_by_what_sets_them_apart() -> None:
@@ -130,17 +113,34 @@ def test_rows_of_a_comparison_are_named_by_what_sets_them_apart() -> None:
         base | {"pdcp": {"split": "least-delay", "t_reordering_ms": 50}},
         base | {"mode": "sc"},
     ]
-    assert variants_of([Scenario.check(row, "test") for row in rows]) == [
-        "batch, t-Reordering 200 ms",
-        "least-delay, t-Reordering 200 ms",
-        "least-delay, t-Reordering 50 ms",
-        "",
+    assert [*ways_of([Scenario.check(row, "test") for row in rows])] == [
+        "leg 1",
+        "DC (batch, t-Reordering 200 ms)",
+        "DC (least-delay, t-Reordering 200 ms)",
+        "DC (least-delay, t-Reordering 50 ms)",
     ]
     controls = [rows[3] | {"congestion_control": name} for name in ("reno", "cubic")]
-    assert variants_of([Scenario.check(row, "test") for row in controls]) == [
-        "congestion_control reno",
-        "congestion_control cubic",
+    assert [*ways_of([Scenario.check(row, "test") for row in controls])] == [
+        "leg 1 (congestion_control reno)",
+        "leg 1 (congestion_control cubic)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("transports", "names"),
+    [
+        (("quic-picoquic", "tcp"), ["leg 1 (QUIC)", "leg 1 (TCP)"]),
+        (("quic", "quic-picoquic"), ["leg 1 (quic)", "leg 1 (quic-picoquic)"]),
+        (("quic",), ["leg 1"]),
+        (("icmp",), ["each leg alone"]),
+    ],
+)
+def test_ways_are_named_by_their_transport_where_there_are_several(
+    transports: tuple[str, ...], names: list[str]
+) -> None:
+    base = Scenario.check(GOOD | {"mode": "sc"}, "test")
+    made = [base.model_copy(update={"transport": name}) for name in transports]
+    assert [*ways_of(made)] == names
 
 
 def test_kernel_settings_of_a_clock_stay_and_go_to_the_other_only_where_that_has_none() -> None:

@@ -13,7 +13,6 @@ import pytest
 from minitopo_dc.campaign.program import load_program, studies
 from minitopo_dc.report import write_report
 
-MEASURES = ("goodput_mbps", "completion_s", "capacity_share")
 RECORDED = {
     name: table
     for name, path in studies().items()
@@ -34,13 +33,17 @@ def recorded(table: Path) -> pd.DataFrame:
 
 def few(runs: pd.DataFrame, kind: str) -> pd.DataFrame:
     """A table with few runs or none."""
-    if kind == "failed":
-        empty: Any = dict.fromkeys([name for name in MEASURES if name in runs], float("nan"))
-        return runs.head(3).assign(status="failed", reason="no route", **empty)
-    return runs[runs["status"] == "ok"].head({"none": 0, "one": 1}[kind])
+    ok = runs[runs["status"] == "ok"]
+    if kind in ("none", "one"):
+        return ok.head({"none": 0, "one": 1}[kind])
+    numbers = runs.loc[:, "reason":"run"].columns[1:-1]
+    empty: Any = dict.fromkeys(numbers, float("nan"))
+    status, rows = ("failed", runs.head(3)) if kind == "failed" else ("missing", runs)
+    lacking = rows.assign(status=status, reason="no route", **empty)
+    return lacking if kind == "failed" else pd.concat([ok.tail(1), lacking.drop(ok.index[-1])])
 
 
-@pytest.mark.parametrize("kind", ["none", "one", "failed"])
+@pytest.mark.parametrize("kind", ["none", "one", "failed", "missing but one"])
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_report_of_few_runs_is_a_page(name: str, kind: str, tmp_path: Path) -> None:
     program = load_program(studies()[name])
@@ -49,6 +52,7 @@ def test_a_report_of_few_runs_is_a_page(name: str, kind: str, tmp_path: Path) ->
         warnings.simplefilter("ignore")
         sections = program.sections(runs)
         page = write_report(tmp_path, runs, title=name, sections=sections, formats=["pdf"])
+    assert "not shown" not in dict(sections)
     text = page.read_text(encoding="utf-8")
     assert all(str(markupsafe.escape(title)) in text for title, _ in sections)
-    assert ("no route" in text) == (kind == "failed")
+    assert ("no route" in text) == (kind in ("failed", "missing but one"))

@@ -8,28 +8,30 @@ from random import Random
 from typing import Any
 
 from minitopo_dc.clocks import run_scenario
+from minitopo_dc.quic.noq.library import NOQ
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 
-TRANSPORT = "mpquic-picoquic"
-CONTROLS = ("newreno", "cubic", "bbr1", "fast")
-"""Those that the comparison has."""
+CONTROLS = {
+    "picoquic": ("newreno", "cubic", "bbr1", "fast"),  # that the comparison has
+    "noq": NOQ.congestion_controls,
+}
 LAST_CHANGE_S = 12.0
 PATIENCE_S = 120.0
-"""Four idle timeouts of picoquic's: what has stalled has ended by then, and says so."""
+"""Four idle timeouts: what has stalled has ended by then, and says so."""
 
 
-def random_scenario(seed: int) -> Scenario:
+def random_scenario(seed: int, stack: str = "picoquic") -> Scenario:
     """Return a download of 1 to 8 MB over two to four legs, with a script and outages."""
     random = Random(seed)
     legs = random.choice((2, 2, 3, 4))
     values: dict[str, Any] = {
-        "transport": TRANSPORT,
+        "transport": f"mpquic-{stack}",
         "mode": "multipath",
         "clock": "virtual",
         "legs": [_leg(random) for _ in range(legs)],
         "workload": {"size_mb": random.choice((1, 2, 4, 8))},
-        "congestion_control": random.choice(CONTROLS),
+        "congestion_control": random.choice(CONTROLS[stack]),
         "paths": _paths(random, legs),
         "options": {"receive_buffer_bytes": None},
         "seed": seed,
@@ -80,7 +82,7 @@ def _paths(random: Random, legs: int) -> dict[str, Any]:
     return {"initial": initial, "schedule": changes}
 
 
-def run_script(seed: int) -> RunResult:
+def run_script(seed: int, stack: str = "picoquic") -> RunResult:
     """Run the script of a seed."""
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        return run_scenario(random_scenario(seed), Path(name) / "run")
+        return run_scenario(random_scenario(seed, stack), Path(name) / "run")

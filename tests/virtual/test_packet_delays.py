@@ -18,7 +18,7 @@ from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.measures.delays import NETWORK, PARTS, part_delay_ms
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.virtual.run import run_virtual
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.virtual.scenarios import leg, scenario
 
 NS = [f"{part}_ns" for part in NETWORK]

@@ -14,10 +14,10 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 
-from minitopo_dc import cli
+from minitopo_dc import cli, load
 from minitopo_dc.capture import read_capture
 from minitopo_dc.fields import IpVersion
-from minitopo_dc.results import compare_table, load_results, path_rates
+from minitopo_dc.results import compare_table, path_rates
 from minitopo_dc.results.logs.quic import quic_log, server_recovery
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario.addresses import client_address, server_address
@@ -26,7 +26,7 @@ from minitopo_dc.virtual.loop import START_NS
 from minitopo_dc.virtual.packet import Flow
 from minitopo_dc.virtual.run import one_processor, run_virtual
 from tests.native.extension import needs_native
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.studies.test_quic_of_2020 import needs_it
 from tests.virtual.scenarios import leg, rows, scenario
 
@@ -303,9 +303,9 @@ def test_a_drive_s_files_give_logs_and_a_table(tmp_path: Path) -> None:
     ]
     for directory in results:
         assert (directory / "paths.csv").is_file()
-    table = compare_table(load_results(tmp_path / "results"))
+    table = compare_table(load(tmp_path / "results"))
     assert list(table["runs"]) == [2]
-    one, two = load_results(tmp_path / "results").sort_values("directory")["goodput_mbps"]
+    one, two = load(tmp_path / "results")["goodput_mbps"]
     assert two > one
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from minitopo_dc.cli import main
 from minitopo_dc.clocks import default_clock, real_clock_obstacle
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 
 BLOCKED = """
 import os, sys

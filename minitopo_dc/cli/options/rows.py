@@ -29,7 +29,7 @@ from minitopo_dc.pdcp.policies.policy import policy_names, policy_parameters
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Mode, Scenario
 from minitopo_dc.scenario.flow import STEERING, is_proxied
-from minitopo_dc.scenario.presets import NAMES, DualConnectivity, dual_connectivity
+from minitopo_dc.scenario.presets import NAMES, DualConnectivity
 from minitopo_dc.workloads import Workload
 
 COMPARED_MODES: tuple[Mode, ...] = ("sc", "dc", "multipath")
@@ -182,7 +182,7 @@ def _named(arguments: argparse.Namespace, base: Scenario) -> Iterator[dict[str, 
     """Yield the fields of each named Dual Connectivity, and over them those of `--set`."""
     names = _each_once("--dc", arguments.dc or COMPARED)
     for name in map(dc_of, names):
-        fields = dual_connectivity(name, base.legs, xn_of(arguments, names))
+        fields = base.dc_fields(name, xn_of(arguments, names))
         given = {field: value for field, value in fields.items() if value is not None}
         yield put(given, assignments(arguments), *BEARER)
 

@@ -124,7 +124,10 @@ def xn_of(arguments: argparse.Namespace, names: Sequence[str]) -> float:
 def check_capture(arguments: argparse.Namespace, clock: Clock | None) -> None:
     """Refuse `--pcap` on the virtual clock, with a SettingsError."""
     if arguments.capture and clock == "virtual":
-        raise SettingsError("--pcap: needs --clock real; the virtual clock captures nothing")
+        raise SettingsError(
+            "--pcap: captures legs, which needs --clock real; hosts of the virtual clock: "
+            "--set 'virtual.capture=[client, server]'"
+        )
 
 
 def with_capture(scenario: Scenario, arguments: argparse.Namespace) -> Scenario:
@@ -146,6 +149,7 @@ def base_fields(arguments: argparse.Namespace) -> dict[str, Any]:
     fields = {
         "plugins": plugins,
         "legs": leg_settings(arguments),
+        "primary_leg": "nearest",
         "workload": {"kind": workload.kind, **workload.model_dump()},
         "congestion_control": arguments.congestion_control,
         "seed": arguments.seed,

@@ -75,7 +75,7 @@ class Slots:
 T = TypeVar("T")
 
 
-class Outcome(Enum):
+class BlockOutcome(Enum):
     """The outcome of one transmission of a transport block."""
 
     DECODED = "decoded"
@@ -152,18 +152,18 @@ class Harq(Generic[T]):
         self.blocks += 1
         return Block(segments, begin, self._rng.random())
 
-    def outcome(self, block: Block[T], begin: int) -> Outcome:
+    def outcome(self, block: Block[T], begin: int) -> BlockOutcome:
         """Return what became of a transmission in the slot that began at `begin` (ns)."""
         if block.fate >= self.error:
-            return Outcome.DECODED
+            return BlockOutcome.DECODED
         block.fate /= self.error
         if block.retransmissions == self._limit:
             self.failures += 1
-            return Outcome.GIVEN_UP
+            return BlockOutcome.GIVEN_UP
         block.unsent = block.bits
         block.due = begin + self._rtt
         self._waiting.append(block)
-        return Outcome.AGAIN
+        return BlockOutcome.AGAIN
 
     def purge(self) -> None:
         """Forget the blocks that carry nothing any more."""

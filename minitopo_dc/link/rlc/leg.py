@@ -44,11 +44,11 @@ from minitopo_dc.link.any_leg import (
     Served,
 )
 from minitopo_dc.link.capacity import Capacity
-from minitopo_dc.link.leg import Leg
+from minitopo_dc.link.leg import CapacityLeg
 from minitopo_dc.link.propagation import DelayModel, LossModel
-from minitopo_dc.link.rlc.harq import Block, Harq, Outcome, Slots
+from minitopo_dc.link.rlc.harq import Block, BlockOutcome, Harq, Slots
 from minitopo_dc.link.rlc.parameters import RlcParameters, RlcStatistics
-from minitopo_dc.link.rlc.sdus import Reassembly, RetransmissionBuffer, Sdu, SduQueue, Segment
+from minitopo_dc.link.rlc.sdus import Reassembly, RetransmissionBuffer, RlcSdu, SduQueue, Segment
 
 T = TypeVar("T")
 
@@ -218,7 +218,7 @@ class RlcLeg(QueuedLeg[T]):
     def _join(self, packet: T, size: int, now: int, lost: bool, ecn: int) -> int:
         if self._grant and self._ready() is None:
             self._granted = now + self._grant
-        sdu = Sdu(packet, size, number=self._joined_packets, pushed=now, lost=lost, ecn=ecn)
+        sdu = RlcSdu(packet, size, number=self._joined_packets, pushed=now, lost=lost, ecn=ecn)
         self._queue.append(sdu)
         self._reassembly.expect(sdu)
         waiting = len(self._queue)
@@ -262,7 +262,7 @@ class RlcLeg(QueuedLeg[T]):
         moments = (queued, self._harq.first_due(), self._retransmissions.first_due())
         return min((moment for moment in moments if moment is not None), default=None)
 
-    def _sendable(self, sdu: Sdu[T]) -> int:
+    def _sendable(self, sdu: RlcSdu[T]) -> int:
         """Return from when on an SDU of the queue may be sent (ns)."""
         return max(sdu.pushed, self._granted)
 
@@ -286,9 +286,9 @@ class RlcLeg(QueuedLeg[T]):
             room -= blocks[-1].bits
         for block in blocks:
             outcome = self._harq.outcome(block, begin)
-            if outcome is Outcome.DECODED:
+            if outcome is BlockOutcome.DECODED:
                 self._reassembly.receive(block.segments, end)
-            elif outcome is Outcome.GIVEN_UP:
+            elif outcome is BlockOutcome.GIVEN_UP:
                 self._given_up(block, end)
         self._reassembly.release(end)
         return room
@@ -312,7 +312,7 @@ class RlcLeg(QueuedLeg[T]):
                 self._queue.pop()
             yield sdu, bits
 
-    def _passes(self, sdu: Sdu[T], begin: int) -> bool:
+    def _passes(self, sdu: RlcSdu[T], begin: int) -> bool:
         """Ask the queue's discipline of an SDU of which nothing was sent; drop it if it says so."""
         if self._discipline is None or sdu.started:
             return True
@@ -335,7 +335,7 @@ class RlcLeg(QueuedLeg[T]):
             if not segment[0].gone:
                 self._retransmissions.put(due, segment)
 
-    def _lose(self, sdu: Sdu[T]) -> None:
+    def _lose(self, sdu: RlcSdu[T]) -> None:
         """Give up an SDU, so that the rest of it is not sent."""
         if sdu.gone:
             return
@@ -351,7 +351,7 @@ class RlcLeg(QueuedLeg[T]):
             self._dropped_discard += 1
             self._drop(self._queue.expire())
 
-    def _drop(self, sdu: Sdu[T]) -> None:
+    def _drop(self, sdu: RlcSdu[T]) -> None:
         self._reassembly.give_up(sdu)
         if not sdu.lost:
             self._dropped.append(sdu.packet)
@@ -362,5 +362,5 @@ def make_leg(
 ) -> AnyLeg[Any]:
     """Return a leg, with RLC and HARQ if `rlc` says how."""
     if rlc is None:
-        return Leg(parameters, capacity, rng)
+        return CapacityLeg(parameters, capacity, rng)
     return RlcLeg(parameters, rlc, capacity, rng)

@@ -14,7 +14,7 @@ from minitopo_dc.link.propagation import DelayModel, Propagation
 T = TypeVar("T")
 
 
-class Sdu(Generic[T]):
+class RlcSdu(Generic[T]):
     """A packet in RLC, counted in bits of the packet alone.
 
     Headers of RLC and MAC are not modelled.
@@ -59,7 +59,7 @@ class Sdu(Generic[T]):
         return not (self.complete or self.gone)
 
 
-Segment = tuple[Sdu[T], int]
+Segment = tuple[RlcSdu[T], int]
 """Some of an SDU's bits; which of them is no matter."""
 
 
@@ -69,7 +69,7 @@ class RetransmissionBuffer(Generic[T]):
     __slots__ = ("_number", "_segments", "bits")
 
     def __init__(self) -> None:
-        self._segments: list[tuple[int, int, Sdu[T], int]] = []
+        self._segments: list[tuple[int, int, RlcSdu[T], int]] = []
         self._number = 0  # decides between equal times, so that SDUs are never compared
         self.bits = 0
         """Bits of all segments in the buffer."""
@@ -114,7 +114,7 @@ class SduQueue(Generic[T]):
 
     def __init__(self, discard: int | None) -> None:
         self._discard = discard
-        self._sdus: deque[Sdu[T]] = deque()
+        self._sdus: deque[RlcSdu[T]] = deque()
         self.bytes = 0
         """Bytes of its SDUs, with those of the first that are sent already."""
 
@@ -122,26 +122,26 @@ class SduQueue(Generic[T]):
         """Return the number of SDUs in the queue."""
         return len(self._sdus)
 
-    def __iter__(self) -> Iterator[Sdu[T]]:
+    def __iter__(self) -> Iterator[RlcSdu[T]]:
         """Return an iterator over the SDUs, from the first."""
         return iter(self._sdus)
 
-    def append(self, sdu: Sdu[T]) -> None:
+    def append(self, sdu: RlcSdu[T]) -> None:
         """Add an SDU behind the others."""
         self._sdus.append(sdu)
         self.bytes += sdu.size
 
-    def first(self) -> Sdu[T] | None:
+    def first(self) -> RlcSdu[T] | None:
         """Return the first SDU and leave it where it is."""
         return self._sdus[0] if self._sdus else None
 
-    def pop(self) -> Sdu[T]:
+    def pop(self) -> RlcSdu[T]:
         """Remove and return the first SDU."""
         sdu = self._sdus.popleft()
         self.bytes -= sdu.size
         return sdu
 
-    def take_back(self) -> Sdu[T]:
+    def take_back(self) -> RlcSdu[T]:
         """Remove and return the last SDU."""
         sdu = self._sdus.pop()
         self.bytes -= sdu.size
@@ -162,7 +162,7 @@ class SduQueue(Generic[T]):
             return None
         return self._sdus[position].pushed + self._discard
 
-    def expire(self) -> Sdu[T]:
+    def expire(self) -> RlcSdu[T]:
         """Remove and return the first SDU of which nothing was sent."""
         position = self._first_whole()
         sdu = self._sdus[position]
@@ -200,7 +200,7 @@ class Reassembly(Generic[T]):
         self._in_order = in_order
         self._rng = rng
         # In order of joining: SDUs neither delivered nor dropped, and some that are.
-        self._active: deque[Sdu[T]] = deque()
+        self._active: deque[RlcSdu[T]] = deque()
         self.delay = delay
         self.settled = 0
         """SDUs delivered or dropped."""
@@ -209,7 +209,7 @@ class Reassembly(Generic[T]):
         self.served: Served | None = None
         """Takes each SDU that is delivered."""
 
-    def expect(self, sdu: Sdu[T]) -> None:
+    def expect(self, sdu: RlcSdu[T]) -> None:
         """Note that an SDU joins the leg's queue."""
         self._active.append(sdu)
 
@@ -217,11 +217,11 @@ class Reassembly(Generic[T]):
         """Forget the SDU that joined last, as it was taken back."""
         self._active.pop()
 
-    def pending(self, which: Callable[[T], bool]) -> list[Sdu[T]]:
+    def pending(self, which: Callable[[T], bool]) -> list[RlcSdu[T]]:
         """Return the SDUs neither complete nor dropped for whose packet `which` is true."""
         return [sdu for sdu in self._active if sdu.pending and which(sdu.packet)]
 
-    def give_up(self, sdu: Sdu[T]) -> None:
+    def give_up(self, sdu: RlcSdu[T]) -> None:
         """Drop an SDU, which will never arrive."""
         sdu.gone = True
         self.settled += 1
@@ -243,7 +243,7 @@ class Reassembly(Generic[T]):
             if sdu.complete and self._in_order:
                 self._deliver(sdu, now)
 
-    def _deliver(self, sdu: Sdu[T], now: int) -> None:
+    def _deliver(self, sdu: RlcSdu[T], now: int) -> None:
         self.settled += 1
         if sdu.lost:
             self.dropped_loss += 1

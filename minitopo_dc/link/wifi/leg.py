@@ -34,7 +34,7 @@ from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.propagation import DelayModel, LossModel, Propagation
 from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.link.wifi.parameters import WifiStatistics, saturated_bps
-from minitopo_dc.link.wifi.station import Msdu, Outcome, Station
+from minitopo_dc.link.wifi.station import Msdu, Station, TxopOutcome
 
 T = TypeVar("T")
 
@@ -213,7 +213,7 @@ class WifiLeg(QueuedLeg[T]):
         self._station.push(Msdu(packet, size, self._joined_packets, now, lost))
         return len(self._station.queue)
 
-    def _settle(self, outcome: Outcome[T], now: int) -> None:
+    def _settle(self, outcome: TxopOutcome[T], now: int) -> None:
         """Take in the outcome of a TXOP that ended at `now` (ns)."""
         for mpdu in outcome.received:
             self._receiver.put(mpdu.sequence, mpdu.msdus)

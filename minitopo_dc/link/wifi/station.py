@@ -55,7 +55,7 @@ class Mpdu(Generic[T]):
 
 
 @dataclass(slots=True)
-class Outcome(Generic[T]):
+class TxopOutcome(Generic[T]):
     """The outcome of a TXOP: MPDUs that arrived, and MPDUs given up."""
 
     received: list[Mpdu[T]]
@@ -75,7 +75,7 @@ class Station(Generic[T]):
         self,
         wifi: WifiParameters,
         rng: Random,
-        settle: Callable[[Outcome[T], int], None],
+        settle: Callable[[TxopOutcome[T], int], None],
     ) -> None:
         self.ready = NEVER
         self.backoff = Backoff(Random(rng.getrandbits(64)))
@@ -162,7 +162,7 @@ class Station(Generic[T]):
         """Learn what arrived, give up what has failed too often, send the rest again."""
         flying, self._flying = self._flying, []
         error = self._error()
-        outcome: Outcome[T] = Outcome([], [])
+        outcome: TxopOutcome[T] = TxopOutcome([], [])
         failed = []
         for mpdu in flying:
             if not mpdu.msdus:

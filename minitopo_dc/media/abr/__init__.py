@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.media.video import Video
+from minitopo_dc.media.video import SegmentedVideo
 from minitopo_dc.registry import Registry
 
 
@@ -54,7 +54,7 @@ class AbrChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class DownloadProgress:
     """The progress of a download that has not ended.
 
     Attributes:
@@ -75,7 +75,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Download:
+class SegmentDownload:
     """A download that has ended, complete or given up.
 
     Attributes:
@@ -97,7 +97,7 @@ class AbrAlgorithm(ABC):
     name: ClassVar[str]
     """Set by the decorator `abr_algorithm`."""
 
-    def __init__(self, video: Video, buffer_s: float) -> None:
+    def __init__(self, video: SegmentedVideo, buffer_s: float) -> None:
         """Take the video to choose from, and how much is buffered at most (s)."""
         self.video = video
         self.buffer_s = buffer_s
@@ -106,13 +106,13 @@ class AbrAlgorithm(ABC):
     def choose(self, view: AbrView) -> AbrChoice:
         """Return the quality of the next segment; it is asked for once for each segment."""
 
-    def downloaded(self, download: Download) -> None:  # noqa: B027 (a hook)
+    def downloaded(self, download: SegmentDownload) -> None:  # noqa: B027 (a hook)
         """Take note of a download that has ended."""
 
     def waited(self, seconds: float) -> None:  # noqa: B027 (a hook)
         """Take note that nothing was asked for so long (s), as the buffer was full."""
 
-    def abandon(self, progress: Progress) -> int | None:  # noqa: ARG002 (a hook)
+    def abandon(self, progress: DownloadProgress) -> int | None:  # noqa: ARG002 (a hook)
         """Return a lower quality for which to give a download up, None to let it go on."""
         return None
 
@@ -126,7 +126,7 @@ class AbrAlgorithm(ABC):
             best = quality
         return best
 
-    def scaled_kbit(self, progress: Progress, quality: int) -> float:
+    def scaled_kbit(self, progress: DownloadProgress, quality: int) -> float:
         """Return the approximate size of a segment in another quality (kbit), by the bitrates."""
         bitrates = self.video.bitrates_kbps
         return progress.kbit * bitrates[quality] / bitrates[progress.quality]
@@ -160,7 +160,7 @@ def abr_names() -> tuple[str, ...]:
     return _ALGORITHMS.names()
 
 
-def make_abr(name: str, video: Video, buffer_s: float) -> AbrAlgorithm:
+def make_abr(name: str, video: SegmentedVideo, buffer_s: float) -> AbrAlgorithm:
     """Return a new algorithm of this name for one session.
 
     Raises:

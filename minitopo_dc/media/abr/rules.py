@@ -23,11 +23,11 @@ from minitopo_dc.media.abr import (
     AbrAlgorithm,
     AbrChoice,
     AbrView,
-    Download,
-    Progress,
+    DownloadProgress,
+    SegmentDownload,
     abr_algorithm,
 )
-from minitopo_dc.media.video import GAMMA_P, Video
+from minitopo_dc.media.video import GAMMA_P, SegmentedVideo
 
 SAFETY = 0.9
 """Of the estimate is used: dash.js's bandwidth safety factor."""
@@ -46,7 +46,7 @@ class InsufficientBuffer:
 
     FIRST, LEAST = 0.9, 0.5
 
-    def __init__(self, video: Video) -> None:
+    def __init__(self, video: SegmentedVideo) -> None:
         self._video = video
         self._safety = self.FIRST
 
@@ -65,7 +65,7 @@ class Throughput(AbrAlgorithm):
     """Chooses by the throughput rule of dash.js."""
 
     def __init__(
-        self, video: Video, buffer_s: float, *, insufficient_buffer_rule: bool = True
+        self, video: SegmentedVideo, buffer_s: float, *, insufficient_buffer_rule: bool = True
     ) -> None:
         super().__init__(video, buffer_s)
         self._rule = InsufficientBuffer(video) if insufficient_buffer_rule else None
@@ -75,7 +75,7 @@ class Throughput(AbrAlgorithm):
         quality = self.affordable(SAFETY * view.throughput_kbps, view.latency_s)
         return AbrChoice(quality if self._rule is None else self._rule.limit(quality, view))
 
-    def abandon(self, progress: Progress) -> int | None:
+    def abandon(self, progress: DownloadProgress) -> int | None:
         """Return the quality that the rate so far allows, if the download would take too long.
 
         It is None if the download is to go on, also where the lower quality has more bytes to come.
@@ -107,7 +107,7 @@ class Bba(AbrAlgorithm):
     here the shares are those of what a buffer can have when a segment is asked for.
     """
 
-    def __init__(self, video: Video, buffer_s: float) -> None:
+    def __init__(self, video: SegmentedVideo, buffer_s: float) -> None:
         super().__init__(video, buffer_s)
         most_s = buffer_s - video.segment_s
         self._reservoir_s, self._upper_s = RESERVOIR * most_s, UPPER * most_s
@@ -176,7 +176,11 @@ class Objective:
         return max(crossings, default=0.0)
 
     def better_lower(
-        self, progress: Progress, left: float, level_s: float, scaled: Callable[[int], float]
+        self,
+        progress: DownloadProgress,
+        left: float,
+        level_s: float,
+        scaled: Callable[[int], float],
     ) -> int | None:
         """Return a lower quality that is worth more than the rest of a download, or None.
 
@@ -198,7 +202,7 @@ class Bola(AbrAlgorithm):
     So it oscillates less (section VI). Like Sabre's, it gives no download up.
     """
 
-    def __init__(self, video: Video, buffer_s: float, *, finite: bool = False) -> None:
+    def __init__(self, video: SegmentedVideo, buffer_s: float, *, finite: bool = False) -> None:
         """Take the video, the buffer (s), and whether V is smaller near the video's ends.
 
         This is BOLA-FINITE (section V): it is made for half of the segments before or behind.
@@ -237,7 +241,7 @@ MIN_BUFFER_PER_QUALITY_S = 2.0
 class BolaE(AbrAlgorithm):
     """BOLA-E with the insufficient-buffer rule, in the form that may switch up by one more."""
 
-    def __init__(self, video: Video, buffer_s: float) -> None:
+    def __init__(self, video: SegmentedVideo, buffer_s: float) -> None:
         super().__init__(video, buffer_s)
         bitrates = video.bitrates_kbps
         made_for_s = max(buffer_s, MIN_BUFFER_S + MIN_BUFFER_PER_QUALITY_S * len(bitrates))
@@ -288,7 +292,7 @@ class BolaE(AbrAlgorithm):
     def _at_most(self, seconds: float) -> None:
         self._placeholder_s = min(self._placeholder_s, max(0.0, seconds))
 
-    def downloaded(self, download: Download) -> None:
+    def downloaded(self, download: SegmentDownload) -> None:
         """Keep the placeholder between what the quality asks for and what it allows."""
         self._last = download.quality
         objective, level_s = self._objective, download.buffer_s
@@ -306,7 +310,7 @@ class BolaE(AbrAlgorithm):
         """Let the placeholder grow by the wait, as a full buffer is no reason for less quality."""
         self._placeholder_s += seconds
 
-    def abandon(self, progress: Progress) -> int | None:
+    def abandon(self, progress: DownloadProgress) -> int | None:
         """Return a lower quality as BOLA does, with the latency that another request would cost."""
         transfer_s = progress.elapsed_s - progress.latency_s
         if progress.received_kbit <= 0 or transfer_s <= 0:
@@ -329,7 +333,7 @@ THRESHOLD_S = 10.0
 class Dynamic(AbrAlgorithm):
     """Changes to BOLA when the buffer passes the threshold and BOLA asks for no less."""
 
-    def __init__(self, video: Video, buffer_s: float) -> None:
+    def __init__(self, video: SegmentedVideo, buffer_s: float) -> None:
         super().__init__(video, buffer_s)
         self._bola = Bola(video, buffer_s, finite=True)
         self._throughput = Throughput(video, buffer_s)
@@ -349,6 +353,6 @@ class Dynamic(AbrAlgorithm):
             self._is_bola = view.buffer_s > THRESHOLD_S and bola.quality >= throughput.quality
         return bola if self._is_bola else throughput
 
-    def abandon(self, progress: Progress) -> int | None:
+    def abandon(self, progress: DownloadProgress) -> int | None:
         """Return the throughput rule's answer, as in dash.js whichever rule chooses."""
         return self._throughput.abandon(progress)

@@ -112,7 +112,7 @@ int leg_push(leg *self, carried *what, int size, int64_t now)
         self->counters.dropped_stop++;
         return LEG_REFUSED;
     }
-    self->counters.queue_max = later(self->counters.queue_max, waiting);
+    self->counters.queue_max_packets = later(self->counters.queue_max_packets, waiting);
     return lost ? LEG_LOST : LEG_TAKEN;
 }
 

@@ -1,9 +1,9 @@
-/* An end host without CPU time of its own, between its flows and an endpoint of picoquic: the twin of
- * virtual/host.py, and of `End` and `Session.drive` of runners/picoquic. Datagrams go from C to C;
+/* An end host without CPU time of its own, between its flows and an endpoint of a QUIC stack: the twin of
+ * virtual/host.py, and of `End` and `Session.drive` of runners/sans_io. Datagrams go from C to C;
  * Python steps when something is due there, or has happened. */
 #include "network.h"
 
-#include "helper.h"
+#include "stack.h"
 
 #define BATCH 64 /* datagrams read in one step */
 #define NS_PER_US 1000

@@ -125,7 +125,7 @@ class BanditPolicy:
         self._one = tuple((leg,) for leg in range(legs))
         self._arm = self._bandit.choose()
         self._began: int | None = None
-        self._before: Outcome | None = None
+        self._before: ReportSums | None = None
 
     def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
         """Return one leg, none if the one whose turn it is does not take an SDU that can wait."""
@@ -161,7 +161,7 @@ class BanditPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReportSums:
     """Sums over all legs of the receiver's latest reports, and when these came (ns)."""
 
     at: int
@@ -170,7 +170,7 @@ class Outcome:
     lost_pdus: int
     reordering_ns: int
 
-    def reward(self, before: Outcome, *, loss_cost: float, wait: float) -> float:
+    def reward(self, before: ReportSums, *, loss_cost: float, wait: float) -> float:
         """Return the bytes per ns since `before`, less what loss and waiting cost; at least 0.
 
         A lost PDU, of mean size, costs `loss_cost` times its bytes. Delivered bytes are worth less
@@ -185,12 +185,12 @@ class Outcome:
         return max(0.0, worth) / (self.at - before.at)
 
 
-def outcome(views: Sequence[LegView]) -> Outcome | None:
+def outcome(views: Sequence[LegView]) -> ReportSums | None:
     """Return the sums over the latest report of each leg, None before the first report."""
     reports = [view.report for view in views if view.report is not None]
     if not reports:
         return None
-    return Outcome(
+    return ReportSums(
         at=reports[0].at,
         pdus=sum(report.delivered_pdus for report in reports),
         bytes=sum(report.delivered_bytes for report in reports),

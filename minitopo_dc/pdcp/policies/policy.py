@@ -214,7 +214,7 @@ def _check_legs(name: str, legs: Callable[..., Any], *policy: object) -> None:
         fault = str(error)
     raise PolicyError(
         f"split policy {name!r}: legs({', '.join(signature.parameters)}): {fault}; must be "
-        'legs(self, *, now, size, views), see "Plugins of version 0.1" in docs/plugins.md'
+        "legs(self, *, now, size, views)"
     )
 
 

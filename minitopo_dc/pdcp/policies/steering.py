@@ -27,7 +27,7 @@ CONGESTED = 2.0
 its path. TS 23.501 leaves it open; this is the project's choice."""
 
 
-class Measured:
+class MeasuredLeg:
     """What echoes have told of one leg (times in ns)."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class SteeringPolicy:
         self._kept: tuple[int, ...] = ()
         self._began: int | None = None
         self._legs = tuple(range(legs))
-        self._measured = [Measured() for _ in range(legs)]
+        self._measured = [MeasuredLeg() for _ in range(legs)]
 
     def echo_answered(self, leg: int, round_trip: int, now: int) -> None:
         """Take in that an echo over `leg` (from 0) took `round_trip` ns, as known at `now` (ns)."""
@@ -165,7 +165,7 @@ class LoadBalancingPolicy(SteeringPolicy):
 
 @split_policy("priority-based")
 class PriorityBasedPolicy(SteeringPolicy):
-    """The leg of highest priority, and the next one while that is congested (`Measured`)."""
+    """The leg of highest priority, and the next one while that is congested (`MeasuredLeg`)."""
 
     def __init__(
         self,

@@ -19,7 +19,13 @@ from contextlib import ExitStack
 
 from minitopo_dc.capture import CaptureFile, pdu_framing
 from minitopo_dc.fields import Direction
-from minitopo_dc.real.element.drivers import Held, Holder, LegDriver, Outlet, ReceiveDriver
+from minitopo_dc.real.element.drivers import (
+    HeldPacket,
+    Holder,
+    LegOutlet,
+    RealLegDriver,
+    RealReceiveDriver,
+)
 from minitopo_dc.real.element.kernel.loop import clock
 from minitopo_dc.real.element.kernel.queues import KernelPacket
 from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
@@ -66,19 +72,19 @@ class Captures:
         self._outbound = settings.pcap
         self._files = capture_files(settings, offset)
 
-    def outlet(self, leg: Outlet, bearer: TransmitBearer) -> Outlet:
+    def outlet(self, leg: LegOutlet, bearer: TransmitBearer) -> LegOutlet:
         """Return the outlet on which a bearer puts its PDUs for a leg."""
         if self._outbound is None:
             return leg
         return _CapturedOutlet(leg, self._pdus(leg.number, bearer, self._outbound))
 
-    def reports(self, leg: Outlet) -> Outlet:
+    def reports(self, leg: LegOutlet) -> LegOutlet:
         """Return the outlet for a bearer's reports, which are packets without a bearer."""
         if self._outbound is None:
             return leg
         return _CapturedOutlet(leg, self._files[leg.number].write)
 
-    def departures(self, leg: LegDriver) -> Callable[[KernelPacket], None]:
+    def departures(self, leg: RealLegDriver) -> Callable[[KernelPacket], None]:
         """Return the queue callback of packets that leave on a leg without a bearer."""
         if self._outbound is None:
             return leg.on_packet
@@ -86,7 +92,7 @@ class Captures:
         return lambda packet: leg.on_packet(_Captured(packet, record))
 
     def arrivals(
-        self, driver: ReceiveDriver, bearer: ReceiveBearer, interfaces: Mapping[int, int]
+        self, driver: RealReceiveDriver, bearer: ReceiveBearer, interfaces: Mapping[int, int]
     ) -> Callable[[KernelPacket], None]:
         """Return the queue callback of a bearer's PDUs; `interfaces` has the leg of each index."""
         if self._outbound is None:
@@ -119,7 +125,7 @@ class _Captured(Holder):
 
     __slots__ = ("_datagram", "_record", "held")
 
-    def __init__(self, held: Held, record: Record) -> None:
+    def __init__(self, held: HeldPacket, record: Record) -> None:
         self._datagram = held.get_payload()  # a packet of the kernel's soon has no bytes any more
         self.held = held
         self._record = record
@@ -137,17 +143,17 @@ class _Captured(Holder):
         self._record(now, self._datagram)
 
 
-class _CapturedOutlet(Outlet):
+class _CapturedOutlet(LegOutlet):
     """A leg as one bearer sees it, with a capture of its PDUs."""
 
-    def __init__(self, leg: Outlet, record: Record) -> None:
+    def __init__(self, leg: LegOutlet, record: Record) -> None:
         super().__init__(leg.number, leg.injector)
         self.reads = leg.reads
         self._leg = leg
         self._record = record
 
-    def push(self, packet: Held, size: int, now: int) -> None:
+    def push(self, packet: HeldPacket, size: int, now: int) -> None:
         self._leg.push(_Captured(packet, self._record), size, now)
 
-    def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:
+    def flush(self, which: Callable[[HeldPacket], bool], now: int) -> Sequence[HeldPacket]:
         return self._leg.flush(which, now)

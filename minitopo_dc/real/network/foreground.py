@@ -85,7 +85,7 @@ def run_in_foreground(
         Its exit status, or 128 and the number of the signal that ended it, as shells say it.
     """
     signals.hold()
-    with _Terminal() as terminal, ExitStack() as stack:
+    with _ControllingTerminal() as terminal, ExitStack() as stack:
         process = host.popen(command, environment=environment, stdin=None, in_terminal=True)
         stack.callback(_end, process)
         pidfd = os.pidfd_open(process.pid)  # readable when the process ends
@@ -114,7 +114,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             process.wait()
 
 
-class _Terminal:
+class _ControllingTerminal:
     """The controlling terminal; if this process had it, it has it again at the end.
 
     A shell takes the terminal for each of its jobs, and one that is killed does not return it.

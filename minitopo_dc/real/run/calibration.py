@@ -21,7 +21,7 @@ from minitopo_dc.real.network.elements import ElementFailedError, stop_all
 from minitopo_dc.real.network.testbed import testbed
 from minitopo_dc.real.run.probe import LINGER_S, Arrivals, send_through
 from minitopo_dc.runs.routers import leg_seed
-from minitopo_dc.scenario import LegSettings, Scenario
+from minitopo_dc.scenario import LegDirection, Scenario
 from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.scratch import scratch
 
@@ -39,7 +39,7 @@ Times = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Losses:
+class ProbeLosses:
     """The lost packets of one measurement."""
 
     packets: int
@@ -52,7 +52,7 @@ class Losses:
 
 
 @dataclass(frozen=True)
-class Quantity:
+class LegProperty:
     """One property of one leg's downlink: as asked, as an ideal leg has it, as measured."""
 
     leg: int
@@ -61,7 +61,7 @@ class Quantity:
     asked: float | None
     ideal: float
     measured: float
-    losses: Losses | None = None
+    losses: ProbeLosses | None = None
     """Of `loss`, where random losses were asked for."""
 
     @property
@@ -78,7 +78,7 @@ class Probe(NamedTuple):
     packets: int
 
 
-def calibrate(scenario: Scenario, seconds: float) -> list[Quantity]:
+def calibrate(scenario: Scenario, seconds: float) -> list[LegProperty]:
     """Measure each downlink of the scenario twice for `seconds`: its rate, then the others.
 
     Raises:
@@ -88,7 +88,7 @@ def calibrate(scenario: Scenario, seconds: float) -> list[Quantity]:
     least, most = SECONDS
     if not least <= seconds <= most:
         raise SettingsError(f"--seconds {seconds:g}: allowed: {least:g} to {most:g}")
-    quantities: list[Quantity] = []
+    quantities: list[LegProperty] = []
     for leg in range(1, len(scenario.legs) + 1):
         single = scenario.model_copy(update={"mode": "sc", "leg": leg})
         quantities += [_rate(single, seconds), *_delay_and_loss(single, seconds)]
@@ -125,27 +125,27 @@ def _check_enough(scenario: Scenario, packets: Sized, where: str) -> None:
         )
 
 
-def _downlink(scenario: Scenario) -> LegSettings:
+def _downlink(scenario: Scenario) -> LegDirection:
     return scenario.legs[scenario.leg - 1].downlink
 
 
-def _mean_rate(downlink: LegSettings, seconds: float) -> float:
+def _mean_rate(downlink: LegDirection, seconds: float) -> float:
     """Return the mean rate (bit/s) that the leg offers in its first `seconds`."""
     return downlink.capacity().bits_between(0, round(seconds * 1e9)) / seconds
 
 
-def _drain_s(downlink: LegSettings, seconds: float, packets: int) -> float:
+def _drain_s(downlink: LegDirection, seconds: float, packets: int) -> float:
     """Return the time (s) until the last of `packets` has crossed the leg, 0 if it never does.
 
     All of them are sent by then.
     """
     end = round(seconds * 1e9)
-    queued = max(1, min(packets, downlink.queue_packets or packets))
-    served = downlink.capacity().finish(end, queued * PACKET_BYTES * 8)
+    queued = max(1, min(packets, downlink.queue_holds_bytes() / PACKET_BYTES))
+    served = downlink.capacity().finish(end, round(queued * PACKET_BYTES * 8))
     return (served - end) / 1e9 + downlink.delay_ms / 1e3 if served is not None else 0.0
 
 
-def _rate(scenario: Scenario, seconds: float) -> Quantity:
+def _rate(scenario: Scenario, seconds: float) -> LegProperty:
     """Return the rate at which a full queue is served, against the capacity in that time."""
     downlink = _downlink(scenario)
     probe = _probe(scenario, OVERLOAD, seconds + SETTLE_S)
@@ -153,13 +153,13 @@ def _rate(scenario: Scenario, seconds: float) -> Quantity:
     window = times[(times > SETTLE_S * 1e9) & (times < seconds * 1e9)]
     _check_enough(scenario, window, f"the {seconds - SETTLE_S:g} s of the rate")
     first, last = int(window[0]), int(window[-1])
-    capacity = downlink.capacity().bits_between(first, last) / (last - first) * 1e3
-    ideal = capacity * downlink.goodput_share() * (1 - downlink.mean_loss_percent() / 100)
+    capacity = sum(downlink.available_bits((first, last))) / (last - first) * 1e3
+    ideal = capacity * (1 - downlink.mean_loss_percent() / 100)
     measured = (len(window) - 1) * PACKET_BYTES * 8 / (last - first) * 1e3
-    return Quantity(scenario.leg, "rate", "Mbit/s", downlink.rate_mbps, ideal, measured)
+    return LegProperty(scenario.leg, "rate", "Mbit/s", downlink.rate_mbps, ideal, measured)
 
 
-def _delay_and_loss(scenario: Scenario, seconds: float) -> Iterator[Quantity]:
+def _delay_and_loss(scenario: Scenario, seconds: float) -> Iterator[LegProperty]:
     """Yield one-way delay without serialisation, its spread, and the share that is lost.
 
     The loss comes with counts where random losses were asked for.
@@ -176,13 +176,13 @@ def _delay_and_loss(scenario: Scenario, seconds: float) -> Iterator[Quantity]:
         ("delay, 99th percentile", None, lambda delays: np.percentile(delays, 99)),
         ("delay, standard deviation", None, np.std),
     ):
-        yield Quantity(leg, name, "ms", asked, float(of(ideal)), float(of(measured)))
+        yield LegProperty(leg, name, "ms", asked, float(of(ideal)), float(of(measured)))
     lost = [packets - len(arrived) for arrived in (ideal, measured)]
     model = downlink.loss_model()
     moments = None if model is None else model.moments(packets)
-    losses = None if moments is None else Losses(packets, *moments, *lost)
+    losses = None if moments is None else ProbeLosses(packets, *moments, *lost)
     shares = [100 * count / packets for count in lost]
-    yield Quantity(leg, "loss", "%", downlink.mean_loss_percent(), shares[0], shares[1], losses)
+    yield LegProperty(leg, "loss", "%", downlink.mean_loss_percent(), shares[0], shares[1], losses)
 
 
 def _ideal_delays_ms(scenario: Scenario, probe: Probe) -> Times:

@@ -115,7 +115,7 @@ class Watch:
         self._processes[part if number == 1 else f"{part}-{number}"] = _Process(pid)
 
     def pids(self) -> dict[str, int]:
-        """Return the processes by part, so that calibration can disturb them."""
+        """Return the processes by part, so that a benchmark can stop one."""
         return {part: process.pid for part, process in self._processes.copy().items()}
 
     def transfers_begin(self) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import load_as_run
-from minitopo_dc.results.logs.connection import ConnectionLog, Recovery
+from minitopo_dc.results.logs.connection import ConnectionLog, LossRecovery
 from minitopo_dc.results.logs.quic import quic_log, server_recovery
 from minitopo_dc.results.logs.tcp import tcp_info_file, tcp_log, tcp_recovery
 
@@ -24,7 +24,7 @@ def connection_log(run: Path) -> ConnectionLog:
     return _read(run, (run / "result.json").stat().st_mtime_ns)
 
 
-def sender_recovery(run: Path) -> Recovery:
+def sender_recovery(run: Path) -> LossRecovery:
     """Return the loss recovery of a run's server, from `tcp-info.csv` if it exists, else its qlog.
 
     Raises:

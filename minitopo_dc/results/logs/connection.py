@@ -69,7 +69,7 @@ class ConnectionLog:
 
 
 @dataclass(frozen=True)
-class Recovery:
+class LossRecovery:
     """The loss recovery of one connection, at the server.
 
     `drop_occasions` counts the decreases of the congestion window: packets that are lost together

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from minitopo_dc.results.files import MAX_QLOG, ResultError, read_text_in
-from minitopo_dc.results.logs.connection import ConnectionLog, Cut, Recovery
+from minitopo_dc.results.logs.connection import ConnectionLog, Cut, LossRecovery
 from minitopo_dc.results.run_result import of_first_flow
 
 Event = dict[str, Any]
@@ -36,7 +36,7 @@ WRONG = (ValueError, LookupError, TypeError, AttributeError)
 """The errors that a malformed qlog raises."""
 
 
-def server_recovery(run: Path) -> Recovery:
+def server_recovery(run: Path) -> LossRecovery:
     """Return the loss recovery by the qlog of a run's server; of several flows, of the first one's.
 
     Raises:
@@ -61,7 +61,7 @@ def qlog_events(
     return _read_events(run, _qlog(run, role), several_paths=several_paths)
 
 
-def read_recovery(path: Path, within: Path | None = None) -> Recovery:
+def read_recovery(path: Path, within: Path | None = None) -> LossRecovery:
     """Read one qlog file of aioquic, ngtcp2 or picoquic, in the directory `within` or its own.
 
     Round-trip times of ngtcp2 are cut to whole milliseconds: their mean is 0.5 ms low.
@@ -222,7 +222,7 @@ def acknowledged_ranges(frames: Sequence[Event]) -> list[list[int]]:
     return [ends for ranges in acks for ends in ranges]
 
 
-def _recovery(events: list[Event]) -> Recovery:
+def _recovery(events: list[Event]) -> LossRecovery:
     metrics = [(event["time"], event["data"]) for event in events if event["name"] == METRICS]
     windows = pd.DataFrame(
         [
@@ -234,7 +234,7 @@ def _recovery(events: list[Event]) -> Recovery:
     )
     changes = windows["cwnd_bytes"].diff()
     rtts = [data["latest_rtt"] for _, data in metrics if "latest_rtt" in data]
-    return Recovery(
+    return LossRecovery(
         window=windows[(changes != 0) | (windows.index == len(windows) - 1)].reset_index(drop=True),
         lost_packets=sum(event["name"] == LOST for event in events),
         drop_occasions=int((changes < 0).sum()),

@@ -25,7 +25,7 @@ from minitopo_dc.results.files import (
     read_mapping,
     read_numbers,
 )
-from minitopo_dc.results.logs.connection import ConnectionLog, Cut, Recovery
+from minitopo_dc.results.logs.connection import ConnectionLog, Cut, LossRecovery
 from minitopo_dc.results.run_result import of_first_flow
 from minitopo_dc.scenario.addresses import SERVER_PORT
 from minitopo_dc.units import NS_PER_S
@@ -74,7 +74,7 @@ def tcp_info(run: Path) -> pd.DataFrame:
         raise ResultError(f"{path}: {error!r}") from None
 
 
-def tcp_recovery(run: Path) -> Recovery:
+def tcp_recovery(run: Path) -> LossRecovery:
     """Return the loss recovery of the first flow's connection, at the server.
 
     `lost_packets` are segments sent again; `rtt_ms` is the mean of the smoothed round-trip time
@@ -85,7 +85,7 @@ def tcp_recovery(run: Path) -> Recovery:
     """
     info = tcp_info(run)
     elapsed = (info["time_ns"] - info["time_ns"].iloc[0]) / NS_PER_S
-    return Recovery(
+    return LossRecovery(
         window=info[["cwnd_bytes"]].assign(time_s=elapsed)[["time_s", "cwnd_bytes"]],
         lost_packets=int(info["retransmissions"].max()),
         drop_occasions=int(_decreases(info).sum()),
@@ -142,7 +142,7 @@ def tcp_log(run: Path, *, virtual: bool) -> ConnectionLog:
     )
 
 
-class Segment(NamedTuple):
+class TcpSegment(NamedTuple):
     """One transmission of a TCP segment, as an end host's capture has it."""
 
     time_ns: int
@@ -181,7 +181,7 @@ def received_content(run: Path, role: Literal["client", "server"]) -> list[tuple
     ]
 
 
-def _segments(run: Path, name: str, client_port: int | None = None) -> list[Segment]:
+def _segments(run: Path, name: str, client_port: int | None = None) -> list[TcpSegment]:
     """Return the segments of one connection, or of all of the flow, in the capture's order."""
     path = run / name
     if not path.exists():
@@ -198,7 +198,7 @@ def _segments(run: Path, name: str, client_port: int | None = None) -> list[Segm
     return [one for one in segments if one is not None and client_port in (None, one.client_port)]
 
 
-def _segment(time_ns: int, datagram: bytes) -> Segment | None:
+def _segment(time_ns: int, datagram: bytes) -> TcpSegment | None:
     """Return the TCP segment of a captured packet; None when it is none of the first server's."""
     if datagram[0] >> 4 == 4:
         header, protocol, identification = 4 * (datagram[0] & 15), datagram[9], datagram[4:6]
@@ -213,7 +213,7 @@ def _segment(time_ns: int, datagram: bytes) -> Segment | None:
         return None
     data = header + 4 * (datagram[header + 12] >> 4)
     from_server = source == SERVER_PORT
-    return Segment(
+    return TcpSegment(
         time_ns=time_ns,
         client_port=destination if from_server else source,
         from_server=from_server,
@@ -224,7 +224,7 @@ def _segment(time_ns: int, datagram: bytes) -> Segment | None:
     )
 
 
-def _request_ns(segments: Sequence[Segment]) -> int:
+def _request_ns(segments: Sequence[TcpSegment]) -> int:
     """Return when the client's request passed (ns): its first TLS record of application data.
 
     TLS 1.3 begins that with the end of its handshake. Its segments may pass in another order.
@@ -241,14 +241,14 @@ def _request_ns(segments: Sequence[Segment]) -> int:
     raise ValueError("no request over TLS")
 
 
-def _last_data_ns(segments: Sequence[Segment]) -> int:
+def _last_data_ns(segments: Sequence[TcpSegment]) -> int:
     data = [one.time_ns for one in segments if one.payload and not one.from_server]
     if not data:
         raise ValueError("no request")
     return data[-1]
 
 
-def _positions(segments: Iterable[Segment]) -> Iterator[int]:
+def _positions(segments: Iterable[TcpSegment]) -> Iterator[int]:
     """Yield the place in the stream of each segment's first byte, which does not wrap at 2^32."""
     last = 0
     for number, segment in enumerate(segments):
@@ -257,7 +257,9 @@ def _positions(segments: Iterable[Segment]) -> Iterator[int]:
         yield last
 
 
-def _packets(content: Sequence[Segment], client: Sequence[Segment], begin: int) -> pd.DataFrame:
+def _packets(
+    content: Sequence[TcpSegment], client: Sequence[TcpSegment], begin: int
+) -> pd.DataFrame:
     arrived: dict[bytes, int] = {}
     for segment in client:
         if segment.from_server:
@@ -274,7 +276,7 @@ def _packets(content: Sequence[Segment], client: Sequence[Segment], begin: int) 
     return pd.DataFrame(rows, columns=["number", "sent_s", "received_s", "bytes"])
 
 
-def _declared(content: Sequence[Segment], begin: int) -> list[Declared]:
+def _declared(content: Sequence[TcpSegment], begin: int) -> list[Declared]:
     """Return the segments that the sender took for lost: all that it sent again."""
     starts: list[int] = []
     latest: list[int] = []

@@ -39,7 +39,7 @@ def few_losses(results: pd.DataFrame) -> list[str]:
     """Return a sentence for each leg of a comparison that should lose few packets per run.
 
     Args:
-        results: runs that share their legs (`load_results`); those that are ok count.
+        results: runs that share their legs (`results_table`); those that are ok count.
     """
     legs: dict[int, list[Losses]] = {}
     for run in results[results["status"] == "ok"]["directory"]:

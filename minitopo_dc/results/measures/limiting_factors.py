@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from minitopo_dc.numbers import short
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.measures.account import losses_over_time, packet_account
 from minitopo_dc.results.measures.congestion import congestion_series, needless_falls
@@ -92,11 +93,6 @@ SIGNS: Mapping[str, Sign] = {
 """The signs that may be reasons. They must exceed those of the better run by a fifth of a round
 trip, three falls, one packet of 100, a fifth of the file, a fifth of the time, 30 % of a
 capacity."""
-
-
-def short(number: float) -> str:
-    """Return a number with two digits, or all before the point."""
-    return f"{number:.0f}" if abs(number) >= 10 else f"{number:.2g}"
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ Row = Mapping[Any, Any]
 """A run's row in a table, with its `directory`."""
 THROUGHPUT = "throughput_mbps"
 """The throughput of a download, from its first byte on: the handshake's time does not count."""
-ROW_SETTINGS = ("seed", "repetition", "size_bytes")
+ROW_SETTINGS = ("seed", "size_bytes")
 """Numbers of a run's row that were asked for, not measured."""
 COUNTED: dict[str, Literal["delivered_bytes", "pushed_bytes"]] = {
     "carried": "delivered_bytes",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -14,13 +14,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from minitopo_dc.fields.path_schedule import Period
-from minitopo_dc.link import Capacity
 from minitopo_dc.results.files import ResultError, read_numbers
 from minitopo_dc.results.kept_scenario import HANDOVERS, load_as_run
 from minitopo_dc.results.measures.utilisation import transfer_window
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.results.tables.series import leg_series
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario import LegDirection, Scenario
 from minitopo_dc.trace.handover import Handover
 from minitopo_dc.units import NS_PER_S
 
@@ -82,10 +81,10 @@ def handover_table(run: Path) -> pd.DataFrame:
         (_, end), series, legs = transfer_window(run), leg_series(run), load_as_run(run).legs
         for handover in handovers:
             leg = series[series["leg"] == handover.new]
-            capacity = legs[handover.new - 1].downlink.capacity()
+            new = legs[handover.new - 1].direction("downlink")
             later = (one for one in handovers if one.at_s > handover.at_s)
             until = next((one.at_s for one in later if one.old == handover.new), end)
-            rows.append((*handover, *_use(handover, until, leg, capacity)))
+            rows.append((*handover, *_use(handover, until, leg, new)))
     return pd.DataFrame(rows, columns=[*COLUMNS, "took_s", "recovered"])
 
 
@@ -96,7 +95,7 @@ def handover_recovery_s(run: Path) -> float:
 
 
 def _use(
-    handover: Handover, until: float, rows: pd.DataFrame, capacity: Capacity
+    handover: Handover, until: float, rows: pd.DataFrame, new: LegDirection
 ) -> tuple[float, bool]:
     """Return how long it took until the new leg was in use, and whether it ever was."""
     time_s, delivered = rows["time_s"].to_numpy(), rows["delivered_bytes"].to_numpy()
@@ -104,7 +103,7 @@ def _use(
         if begin + WINDOW_S > until:
             break
         edges = (begin, begin + WINDOW_S)
-        bits = capacity.bits_between(*(round(edge * NS_PER_S) for edge in edges))
+        (bits,) = new.available_bits([round(edge * NS_PER_S) for edge in edges])
         carried = 8 * float(np.diff(np.interp(edges, time_s, delivered))[0])
         if bits and carried >= HALF * bits:
             return float(begin - handover.at_s), True
@@ -112,7 +111,7 @@ def _use(
 
 
 @dataclass(frozen=True, slots=True)
-class Recovery:
+class RateRecovery:
     """A change, and how the flow's rate recovered from it.
 
     Attributes:
@@ -131,8 +130,8 @@ class Recovery:
     recovered: bool
 
 
-def recoveries(run: Path) -> list[Recovery]:
-    """Return the recovery from each change of paths, and each begin or end of an outage.
+def recoveries(run: Path) -> list[RateRecovery]:
+    """Return the recovery from each change of paths, and each begin or end of a leg's silence.
 
     The run has one flow.
 
@@ -146,7 +145,7 @@ def recoveries(run: Path) -> list[Recovery]:
     flow = scenario.resolved_flows[0]
     moments = {event.at_s for event in flow.paths.events} if flow.paths else set()
     for leg in flow.legs:
-        moments.update(moment for outage in _outages(scenario, leg) for moment in outage)
+        moments.update(moment for period in _down(scenario, leg) for moment in period)
     changes = [moment for moment in sorted(moments) if 0 < moment < end]
     return [
         _recovery(scenario, time_s, carried, begin, until)
@@ -165,7 +164,7 @@ def worst_recovery_s(run: Path) -> float:
 
 def _recovery(
     scenario: Scenario, time_s: Floats, carried: Floats, begin: float, until: float
-) -> Recovery:
+) -> RateRecovery:
     legs = _usable(scenario, begin)
     fell = False
     for start in (begin, *time_s[time_s > begin]):  # a window begins then or at a sample
@@ -176,11 +175,11 @@ def _recovery(
         got = np.interp(start + WINDOW_S, time_s, carried) - np.interp(start, time_s, carried)
         enough = bool(capacity and got >= ENOUGH * capacity)
         if enough and fell:
-            return Recovery(begin, legs, float(start - begin), recovered=True)
+            return RateRecovery(begin, legs, float(start - begin), recovered=True)
         if start > begin + REACTION_S and not fell:
             break
         fell = fell or not enough
-    return Recovery(begin, legs, until - begin if fell else 0.0, recovered=not fell)
+    return RateRecovery(begin, legs, until - begin if fell else 0.0, recovered=not fell)
 
 
 def _usable(scenario: Scenario, moment: float) -> tuple[int, ...]:
@@ -190,7 +189,7 @@ def _usable(scenario: Scenario, moment: float) -> tuple[int, ...]:
     up = [
         leg
         for leg in sorted(flow.legs)
-        if not any(begin <= moment < end for begin, end in _outages(scenario, leg))
+        if not any(begin <= moment < end for begin, end in _down(scenario, leg))
     ]
     if paths is None:
         return tuple(up)
@@ -199,5 +198,5 @@ def _usable(scenario: Scenario, moment: float) -> tuple[int, ...]:
     return available or tuple(leg for leg in up if status[leg] == "backup")
 
 
-def _outages(scenario: Scenario, leg: int) -> Sequence[Period]:
-    return scenario.legs[leg - 1].direction("downlink").outages
+def _down(scenario: Scenario, leg: int) -> Iterator[Period]:
+    return scenario.legs[leg - 1].direction("downlink").down_periods()

@@ -10,14 +10,16 @@ a trace's mean does not tell it: delay, losses and the order of fast and slow ti
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
+from minitopo_dc.results.measures.criteria import CRITERIA
 from minitopo_dc.results.run_result import FINE
-from minitopo_dc.results.tables.runs import SPLIT
+from minitopo_dc.results.tables.runs import scenario_fields
 from minitopo_dc.results.tables.summary import columns_of, values_of
 from minitopo_dc.workloads import Column
 
@@ -29,12 +31,11 @@ KINDS = {
     "multipath": "multipath",
 }
 """What a mode is a kind of, in words."""
-TRANSPORTS = {"mpquic": "MP-QUIC", "mpquic-picoquic": "MP-QUIC", "mptcp": "MPTCP"}
-"""The names of the transports that are multipath by themselves."""
-MULTIPATH = {KINDS["multipath"], *TRANSPORTS.values()}
+ENDS = ("multipath", "sc")
+"""The modes that Dual Connectivity is set against."""
 PAPERS = "batch"
 """The papers' split, against which others are set."""
-T_REORDERING = "pdcp.t_reordering_ms"
+SPLIT, T_REORDERING = "pdcp.split", "pdcp.t_reordering_ms"
 Rows = dict[str, pd.DataFrame]
 """The runs that are ok by the name of their row."""
 Row = tuple[str, pd.DataFrame]
@@ -48,44 +49,54 @@ class RowPair(NamedTuple):
     stack: str
     first: str
     second: str
-    """The names of the rows: `DC (ideal)`, `MP-QUIC`, `one leg alone`."""
+    """The names of the rows: `DC (ideal)`, `MP-QUIC`, `leg 2`."""
     runs: pd.DataFrame
     """A line a seed, with the columns of the first row as `NAME_x`, of the second as `NAME_y`."""
     warning: bool
     """Whether this is only of interest where the first is worse."""
 
-    def directories(self, *, first_is_worse: bool) -> tuple[Path, Path]:
-        """Return those of the first seed's runs, the worse row's before the better row's."""
-        first, second = (Path(self.runs[f"directory_{end}"].iloc[0]) for end in "xy")
-        return (first, second) if first_is_worse else (second, first)
-
 
 def row_pairs(runs: pd.DataFrame, stacks: Mapping[str, str], score: Score) -> Iterator[RowPair]:
     """Yield the pairs of rows of each stack, in the order of their sentences.
 
+    Where no stack has one it is the best Dual Connectivity and the best multipath, or the best two.
+
     Args:
-        runs: runs that are ok and have the number that is compared (`load_results`).
+        runs: runs that are ok and have the number that is compared (`results_table`).
         stacks: the stack of each transport; other transports are left out.
         score: how good the runs of a row are; more is better.
     """
     names = runs["transport"].map(lambda name: stacks.get(name, ""))
-    for stack, part in runs.groupby(names, sort=False):
-        for first, second, warning in _of_stack(part, score) if stack else ():
-            both = first[1].merge(second[1], on="seed")
-            if len(both):
-                yield RowPair(str(stack), first[0], second[0], both, warning)
+    chosen = [
+        (str(stack), *rows)
+        for stack, part in runs.groupby(names, sort=False)
+        for rows in (_of_stack(part, score) if stack else ())
+    ]
+    for stack, first, second, warning in chosen or _best_two(runs, score):
+        both = first[1].merge(second[1], on="seed")
+        if len(both):
+            yield RowPair(stack, first[0], second[0], both, warning)
+
+
+def _best_two(runs: pd.DataFrame, score: Score) -> Iterator[tuple[str, Row, Row, bool]]:
+    best = sorted(_rows(runs).items(), key=lambda row: score(row[1]), reverse=True)
+    kinds: dict[str, Row] = {}
+    for way, own in best:
+        kinds.setdefault(KINDS.get(own["mode"].iloc[0], ""), (way, own))
+    if {"DC", "multipath"} <= set(kinds):
+        best = [kinds["DC"], kinds["multipath"]]
+    if len(best) > 1 and not all(re.fullmatch(LEG, way) for way, _ in best[:2]):
+        yield "", best[0], best[1], False
 
 
 def _of_stack(runs: pd.DataFrame, score: Score) -> Iterator[tuple[Row, Row, bool]]:
-    modes = ("dc", "multipath", "sc")
-    dual, several, alone = (_rows(runs[runs["mode"] == mode], mode) for mode in modes)
-    # Rows that can be deployed have such names (`Scenario.dc_name`).
-    deployable = {name: own for name, own in dual.items() if name.startswith("DC (deployable")}
+    dual, several, alone = (_rows(runs[runs["mode"] == mode]) for mode in ("dc", *ENDS))
+    deployable = {name: own for name, own in dual.items() if _can_be_deployed(name, own)}
     best = [_best(rows, score) for rows in (deployable or dual, several) if rows]
     if len(best) > 1:
         yield best[0], best[1], False
     steered = runs[runs["mode"] == "atsss"].groupby("transport", sort=False)
-    for row in [_best(_rows(part, "atsss"), score) for _, part in steered]:
+    for row in [_best(_rows(part), score) for _, part in steered]:
         yield from ((row, other, False) for other in best)
     for first, second in _of_splits(dual, score) if dual else ():
         yield first, second, False
@@ -93,15 +104,16 @@ def _of_stack(runs: pd.DataFrame, score: Score) -> Iterator[tuple[Row, Row, bool
         yield row, _best(alone, score), True
 
 
-def _rows(runs: pd.DataFrame, mode: str) -> Rows:
-    transports = set(runs["transport"]) if mode in ("multipath", "atsss") else set()
-    name = TRANSPORTS.get(transports.pop(), KINDS[mode]) if len(transports) == 1 else KINDS[mode]
-    if mode == "atsss":
-        name = "ATSSS-LL" if name == KINDS[mode] else f"ATSSS by {name}"
-    return {
-        f"{name} ({variant})" if variant else name: runs[runs["variant"] == variant]
-        for variant in runs["variant"].unique()
-    }
+def _can_be_deployed(way: str, runs: pd.DataFrame) -> bool:
+    """Return whether a Dual Connectivity says so (`Scenario.dc_name`), or has flow control."""
+    if "deployable" in way:
+        return True
+    fields = scenario_fields(Path(runs["directory"].iloc[0]))
+    return any(path.startswith("pdcp.flow_control.") for path in fields)
+
+
+def _rows(runs: pd.DataFrame) -> Rows:
+    return {str(way): own for way, own in runs.groupby("way", sort=False)}
 
 
 def _best(rows: Mapping[str, pd.DataFrame], score: Score) -> Row:
@@ -141,49 +153,8 @@ def _t_reordering(runs: pd.DataFrame) -> float:
         return math.nan
 
 
-class PerceivedMeasure(NamedTuple):
-    """A number of a run that somebody feels."""
-
-    name: str
-    """Its name among the run's details."""
-    words: str
-    unit: str
-    higher_is_better: bool = False
-
-    def value(self, details: Mapping[str, Any]) -> float:
-        """Return a run's number in the unit of the sentence; NaN where it has none."""
-        value = details.get(self.name)
-        if not isinstance(value, int | float):
-            return math.nan
-        return float(value) * (100 if self.unit == "percentage points" else 1)
-
-    def goodness(self, runs: pd.DataFrame) -> float:
-        """Return how good runs are on average; more is better."""
-        mean = float(runs[self.name].mean())
-        return mean if self.higher_is_better else -mean
-
-
-PERCEIVED_MEASURES: Mapping[str, tuple[PerceivedMeasure, ...]] = {
-    "video": (
-        PerceivedMeasure(
-            "linear_qoe_mbps", "quality of experience", "Mbit/s", higher_is_better=True
-        ),
-        PerceivedMeasure("stalls", "stalls", ""),
-        PerceivedMeasure("stall_s", "time stalled", "s"),
-        PerceivedMeasure("bitrate_mbps", "bitrate", "Mbit/s", higher_is_better=True),
-    ),
-    "realtime": (
-        PerceivedMeasure("late_share", "late frames", "percentage points"),
-        PerceivedMeasure("frame_delay_p95_ms", "95th percentile of frame delay", "ms"),
-        PerceivedMeasure("frame_delay_p99_ms", "99th percentile of frame delay", "ms"),
-        PerceivedMeasure("freezes", "freezes", ""),
-    ),
-}
-"""What is compared of a workload; rows are ranked by the first."""
-
-
-LEG = "leg [0-9]+"
-"""The variant of a row over one leg where there is one for each leg."""
+LEG = r"leg [0-9]+( \([\w-]+\))?"
+"""The way over one leg where there is one for each leg."""
 
 
 class BetterLegs(NamedTuple):
@@ -217,14 +188,14 @@ def better_legs(results: pd.DataFrame) -> BetterLegs:
     A row with runs that failed is never left out.
 
     Args:
-        results: runs of one comparison (`load_results`).
+        results: runs of one comparison (`results_table`).
     """
-    alone = results[(results["mode"] == "sc") & results["variant"].str.fullmatch(LEG)]
+    alone = results[(results["mode"] == "sc") & results["way"].str.fullmatch(LEG)]
     worse: list[int] = []
     sentences = []
     for transport in dict.fromkeys(alone["transport"]):
         runs = alone[alone["transport"] == transport]
-        rows = {name: runs[runs["variant"] == name] for name in dict.fromkeys(runs["variant"])}
+        rows = _rows(runs)
         ok = {name: row[row["status"] == "ok"] for name, row in rows.items()}
         rank = _rank(runs[runs["status"] == "ok"])
         best = max(rows, key=lambda name: rank.goodness(ok[name]))
@@ -234,20 +205,16 @@ def better_legs(results: pd.DataFrame) -> BetterLegs:
         if others and len(ok[best]):
             numbers = {name: rank.column.as_text(rank.mean(row)) for name, row in ok.items()}
             rest = ", ".join(f"{name} {numbers[name]}" for name in others)
-            sentences.append(
-                f"{transport} over one leg: {best} is the better one ({numbers[best]}; {rest})."
-            )
+            sentences.append(f"The better leg alone is {best}: {numbers[best]}; {rest}.")
     return BetterLegs(results.drop(index=worse), sentences)
 
 
 def _rank(ok: pd.DataFrame) -> _Rank:
     columns = columns_of(ok) if len(ok) else ()
     known = [column for column in columns if any(pd.notna(values_of(ok, column.measure)))]
-    felt = {measures[0].name: measures[0] for measures in PERCEIVED_MEASURES.values()}
+    felt = {criteria[0].measure: criteria[0] for criteria in CRITERIA.values()}
     for column in known:
-        if column.measure == "goodput_mbps":
-            return _Rank(column, higher_is_better=True)
         if column.measure in felt:
-            return _Rank(column, felt[column.measure].higher_is_better)
+            return _Rank(column, higher_is_better=felt[column.measure].sign > 0)
     delays = (column for column in known if column.measure.endswith("_ms"))
     return _Rank(next(delays, Column("completion_s", "time\ns")), higher_is_better=False)

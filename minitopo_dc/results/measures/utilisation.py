@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from minitopo_dc.fields.path_schedule import Period, without
+from minitopo_dc.fields.path_schedule import Period
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.account import LEG_CAUSES, packet_account
@@ -183,16 +183,19 @@ def open_capacity(run: Path) -> OpenCapacity:
         SettingsError, TraceError, OSError, ValueError: the run's files are broken, or it is not ok.
     """
     scenario, (start, end) = load_as_run(run), transfer_window(run)
-    capacities = [leg.downlink.capacity() for leg in scenario.legs]
-    periods = [list(_open(scenario, leg)) for leg in range(1, len(scenario.legs) + 1)]
-    moments = {moment for times in periods for period in times for moment in period}
+    radios = [leg.direction("downlink") for leg in scenario.legs]
+    periods = [list(_open(scenario, leg)) for leg in range(1, len(radios) + 1)]
+    changes = chain(*periods, *(radio.down_periods() for radio in radios))
+    moments = {moment for period in changes for moment in period}
     moments.update(range(math.ceil(start), math.ceil(end)))
-    inner = sorted(moment for moment in moments if start < moment < end)
+    edges = [start, *sorted(moment for moment in moments if start < moment < end), end]
+    edges_ns = [round(edge * NS_PER_S) for edge in edges]
+    could = [radio.available_bits(edges_ns) for radio in radios]
     total = largest = 0.0
-    for begin, until in pairwise([start, *inner, end]):
+    for begin, of_legs in zip(edges, zip(*could, strict=True), strict=False):
         bits = [
-            capacity.bits_between(round(begin * NS_PER_S), round(until * NS_PER_S))
-            for capacity, times in zip(capacities, periods, strict=True)
+            count
+            for count, times in zip(of_legs, periods, strict=True)
             if any(since <= begin < to for since, to in times)
         ]
         total += sum(bits)
@@ -236,8 +239,9 @@ def _share(run: Path, capacity_mbps: float) -> float:
 
 
 def _open(scenario: Scenario, leg: int) -> Iterator[Period]:
-    outages = scenario.legs[leg - 1].direction("downlink").outages
+    """Yield when (s) a flow uses a leg, be it up or down."""
     for flow in scenario.resolved_flows:
-        always = [(0.0, math.inf)] if leg in flow.legs else []
-        for period in flow.paths.available_periods(leg) if flow.paths is not None else always:
-            yield from without(period, outages)
+        if flow.paths is not None:
+            yield from flow.paths.available_periods(leg)
+        elif leg in flow.legs:
+            yield 0.0, math.inf

@@ -35,7 +35,7 @@ MINOR: Final = (
 LEG_BYTES: Final = "leg_bytes_"
 BOOKKEEPING: Final = frozenset(
     {
-        *("experiment", "seed", "status", "reason", "run", "repetition", "repeats", "wall_s"),
+        *("experiment", "seed", "status", "reason", "run", "repeats", "wall_s"),
         *("started_s", "socket_drops", "server_socket_drops", "receive_buffer_bytes"),
         *("quic_version", "multipath", "bytes_received", "size_bytes", "trust"),
         *("client_status", "leg", "stopped_s"),

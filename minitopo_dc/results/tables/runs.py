@@ -1,11 +1,10 @@
-"""The results of many runs as one table: read, labelled, saved (docs/data-model.md)."""
+"""The results of runs: read, checked, and as one table (docs/data-model.md)."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -14,27 +13,18 @@ from typing import Any, get_args
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from minitopo_dc.data_model import check_version, with_new_controls
+from minitopo_dc.data_model import check_version
 from minitopo_dc.fields import SettingsError, read_yaml
 from minitopo_dc.fields.base import error_text
-from minitopo_dc.files import replacing
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import GIVEN
-from minitopo_dc.results.run_result import ATTEMPTS, NUMBERS, SETTINGS, RunResult, settings_of
+from minitopo_dc.results.run_result import ATTEMPTS, NUMBERS, SETTINGS, RunResult
 from minitopo_dc.results.tables.columns import LEG_BYTES
 from minitopo_dc.results.trust import verdict_of
 from minitopo_dc.scenario import Mode
 from minitopo_dc.workloads import Download
 
-ID = "id"
-"""The first column: the name of a run's directory."""
 MODES: tuple[str, ...] = get_args(Mode)
-MEASURED = (
-    *("status", "reason", "size_bytes", *NUMBERS, "leg_bytes", "directory", "details"),
-    *("trust", "repeats"),
-)
-"""Columns of `results_table` that do not tell runs apart; nor do legs' bytes and own measures."""
-SPLIT = "pdcp.split"
 _SCHEMA = TypeAdapter(RunResult)
 _MAPPING = TypeAdapter(dict[str, Any])
 _REASONS = TypeAdapter(list[str])
@@ -42,46 +32,9 @@ _FLOWS = TypeAdapter(list[dict[str, Any]])
 _FIELDS = tuple(field.name for field in fields(RunResult))
 
 
-def load_results(directory: Path | str) -> pd.DataFrame:
-    """Read a run or a comparison into a table with one row per run.
-
-    Columns are those of `results_table`. Before them is `id` (the name of the run's directory).
-    After them are the fields in which the runs' scenarios differ. `directory` is where the run was
-    found, wherever it was made. `minitopo_dc.load` reads a campaign.
-
-    Raises:
-        ResultError: there is no run, a file is broken, or a run is elsewhere, behind a link: the
-            message names the file.
-        DataModelError: this program does not read the version of what is there.
-    """
-    directory = Path(directory)
-    check_version(directory)
-    alone = _has_result(directory)
-    runs = [directory] if alone else [run for run in directory.glob("*") if _has_result(run)]
-    if not runs:
-        raise ResultError(f"{directory}: no run here; looked for result.json, */result.json")
-    table = results_table(_result_in(directory, run) for run in runs)
-    return labelled(table, compared_labels(table))
-
-
 def leg_columns(table: pd.DataFrame) -> list[str]:
     """Return the names of the columns `leg_bytes_1`, ... of a table, leg 1 first."""
     return [column for column in table.columns if column.startswith(LEG_BYTES)]
-
-
-def _has_result(run: Path) -> bool:
-    """Return whether a directory has a result, or a link in its place, which counts as damaged."""
-    path = run / "result.json"
-    return path.exists() or path.is_symlink()
-
-
-def _result_in(directory: Path, run: Path) -> RunResult:
-    if not run.resolve().is_relative_to(directory.resolve()):
-        raise ResultError(f"{run}: leads out of {directory}; such links are not followed")
-    result = load_result(run)
-    if result.settings:
-        return result
-    return replace(result, settings=settings_of(result.mode, scenario_fields(run)))
 
 
 def load_result(directory: Path) -> RunResult:
@@ -156,77 +109,82 @@ def _check_details(details: Mapping[str, Any]) -> None:
                 raise ValueError(f"details.flows.{number}.{name}: allowed: a number")
 
 
-def results_table(results: Iterable[RunResult]) -> pd.DataFrame:
-    """Return a table with one row per run; there has to be at least one.
+def results_table(
+    results: Sequence[RunResult], labels: Sequence[Mapping[str, Any]]
+) -> pd.DataFrame:
+    """Return a table with one row per run, with all that its result has.
 
-    Columns are the fields of `RunResult` (each of `settings` by itself), `trust` (its verdict,
-    `clean` or `disturbed`; empty on the virtual clock), `repeats` (attempts before it that were
-    disturbed), `leg_bytes_1`, `leg_bytes_2`, ... (missing where a run has no such leg), and the
-    measures of users' own programs, where there are any (NaN in runs that have no such measure).
-    Rows are sorted by mode (one leg first, multipath last), transport, and repetition.
+    Columns are the labels, whose names are in `attrs["labels"]` (with `run.` before that of a field
+    which has other values); the fields of `RunResult` (each of
+    `settings` by itself); `trust` (its verdict, `clean` or `disturbed`; empty on the virtual
+    clock); `repeats` (attempts before it that were disturbed); `leg_bytes_1`, `leg_bytes_2`, ...
+    (missing where a run has no such leg); and the other measures, NaN where a run has none.
+
+    Args:
+        results: one or more.
+        labels: of each of them.
     """
-    runs = sorted(
-        results,
-        key=lambda run: (
-            *(MODES.index(run.mode), run.transport, run.variant),
-            *(run.repetition, run.directory),
-        ),
-    )
-    columns = {name: [getattr(run, name) for run in runs] for name in _FIELDS if name != "settings"}
-    table = pd.DataFrame(columns)
+    table = pd.DataFrame(list(labels), index=range(len(results)))
+    taken = [
+        name
+        for name in table
+        if name in _FIELDS and list(table[name]) != [getattr(run, name) for run in results]
+    ]
+    table = table.rename(columns={name: f"run.{name}" for name in taken})
+    names = list(table)
+    for name in _FIELDS:
+        if name != "settings":
+            table[name] = [getattr(run, name) for run in results]
     for name in NUMBERS:
         table[name] = table[name].astype("float64")
-    table["trust"] = [verdict_of(run) for run in runs]
-    table["repeats"] = [len(run.details.get(ATTEMPTS["disturbed"], ())) for run in runs]
-    bytes_of_legs = [run.leg_bytes or [] for run in runs]
-    for leg in range(max(map(len, bytes_of_legs))):
+    table["trust"] = [verdict_of(run) for run in results]
+    table["repeats"] = [len(run.details.get(ATTEMPTS["disturbed"], ())) for run in results]
+    bytes_of_legs = [run.leg_bytes or [] for run in results]
+    for leg in range(max(map(len, bytes_of_legs), default=0)):
         values = [legs[leg] if leg < len(legs) else None for legs in bytes_of_legs]
         table[f"{LEG_BYTES}{leg + 1}"] = pd.array(values, dtype="Int64")
-    for name in dict.fromkeys(name for run in runs for name in run.details.get("units", {})):
-        table[name] = pd.Series([run.details.get(name) for run in runs], dtype="float64")
     for path in SETTINGS:
-        table[path] = uniform_column([run.settings.get(path) for run in runs])
-    # Empty and not missing, as `variant`: groups by a column leave out rows where it is missing.
-    table[SPLIT] = [str(run.settings.get(SPLIT) or "") for run in runs]
+        table[path] = uniform_column([run.settings.get(path) for run in results])
+    measures = pd.DataFrame([run.measures for run in results], dtype="float64")
+    table = table.join(measures[[name for name in measures if name not in table]])
+    table.attrs["labels"] = names
     return table
 
 
-def labelled(table: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return a table of runs with its labels: `ID` comes first, the fields that differ last.
-
-    A field that is one of `SETTINGS` has its place: it has a value also where a mode has no part
-    in it. One that every run has, as `transport`, is there already.
-
-    Args:
-        table: `results_table`.
-        labels: the labels of each row.
-    """
-    names = [Path(directory).absolute().name for directory in table["directory"]]
-    columns = {
-        path: uniform_column([fields.get(path) for fields in labels])
-        for path in dict.fromkeys(path for fields in labels for path in fields)
-        if path != ID and (path in SETTINGS or path not in table)
-    }
-    return table.assign(**{ID: names}, **columns)[
-        [ID, *table, *(path for path in columns if path not in table)]
-    ]
-
-
-def compared_labels(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return for each run of a table the fields in which their scenarios differ.
+def with_results(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return `results_table` of the runs of a table (`minitopo_dc.load`) that are not missing.
 
     Raises:
-        ResultError: a scenario is broken; a run without one has no such labels.
+        ResultError: the result of one of them is missing or broken.
+        DataModelError: this program does not read its version.
     """
-    scenarios = [scenario_fields(Path(directory)) for directory in table["directory"]]
+    root, there = Path(runs.attrs["directory"]), runs[runs["status"] != "missing"]
+    results = [load_result(root / run) for run in there["run"]]
+    return results_table(results, there[runs.attrs["labels"]].to_dict("records"))
+
+
+def differing_labels(runs: Sequence[Path]) -> list[dict[str, Any]]:
+    """Return for each run `transport`, `mode` and the other fields in which scenarios differ.
+
+    A field of `SETTINGS` has no value where the mode has no part in it, nor has any of a run that
+    kept no scenario.
+
+    Raises:
+        ResultError: a scenario is broken.
+    """
+    scenarios = [scenario_fields(run) for run in runs]
     paths = dict.fromkeys(path for fields in scenarios for path in fields)
     differ = [
         path
         for path in paths
-        if path not in table
+        if path not in ("transport", "mode", "seed")
         and len({json.dumps(fields.get(path)) for fields in scenarios if fields}) > 1
     ]
-    return [{path: fields.get(path) for path in differ} for fields in scenarios]
+    labels = []
+    for result, scenario in zip(map(load_result, runs), scenarios, strict=True):
+        own = {"transport": result.transport, "mode": result.mode}
+        labels.append(own | {path: (scenario | result.settings).get(path) for path in differ})
+    return labels
 
 
 def scenario_fields(run: Path) -> dict[str, Any]:
@@ -244,7 +202,7 @@ def scenario_fields(run: Path) -> dict[str, Any]:
         raise ResultError(str(error)) from None
     if not isinstance(values, dict):
         raise ResultError(f"{path}: no scenario: no mapping of names to values")
-    return dict(flat(with_new_controls(values, run)))
+    return dict(flat(values))
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -274,31 +232,3 @@ def uniform_column(values: Sequence[Any]) -> pd.Series[Any]:
         known = {type(value) for value in plain if value is not None}
         return pd.Series(plain, dtype="Int64" if known == {int} else "float64")
     return pd.Series(plain, dtype=object).infer_objects()
-
-
-def save_tables(results: pd.DataFrame, directory: Path) -> None:
-    """Write runs (`load_results`) to `results.csv` and `results.parquet` in `directory`.
-
-    Both hold the same: one row per run. Each leg's bytes are a column in CSV, a list in Parquet.
-    `details` is a JSON text, as its keys differ from runner to runner. The run's `directory` is
-    relative to the tables', so that all may be moved together.
-
-    Raises:
-        OSError: a file cannot be written; an earlier one of that name stays.
-    """
-    import pyarrow as pa  # noqa: PLC0415  # nothing else needs it
-
-    table = results.assign(
-        details=[json.dumps(details, sort_keys=True) for details in results["details"]],
-        directory=[os.path.relpath(run, directory) for run in results["directory"]],
-    )
-    with replacing(directory / "results.csv") as partial:
-        # Line ends of RFC 4180: only with them is a lone carriage return in a reason quoted.
-        table.drop(columns="leg_bytes").to_csv(partial, index=False, lineterminator="\r\n")
-    lists = table.drop(columns=leg_columns(table))
-    schema = pa.Schema.from_pandas(lists, preserve_index=False)
-    # The type is stated, as a table without an ok run has no list to infer it from.
-    leg_bytes = pa.field("leg_bytes", pa.list_(pa.int64()))
-    schema = schema.set(schema.get_field_index("leg_bytes"), leg_bytes)
-    with replacing(directory / "results.parquet") as partial:
-        lists.to_parquet(partial, schema=schema, index=False)

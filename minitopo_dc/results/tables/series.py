@@ -25,7 +25,6 @@ from minitopo_dc.results.files import (
     to_numbers,
 )
 from minitopo_dc.results.run_result import flow_directory
-from minitopo_dc.results.tables.runs import MEASURED, leg_columns, load_results
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import workload_names
 from minitopo_dc.workloads.path_reports import COLUMNS
@@ -236,17 +235,15 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[Numbers, Numbers]:
 
 
 def load_series(
-    runs: Path | str | pd.DataFrame, name: str, columns: Sequence[str] | None = None
+    runs: pd.DataFrame, name: str, columns: Sequence[str] | None = None
 ) -> pd.DataFrame:
     """Read a time series of all runs into one table.
 
-    Each row has its run's labels: those of a campaign and `seed`, else the columns of
-    `load_results` without what was measured. A label called like a column of the series has `run.`
+    Each row has its run's labels and `seed`. A label called like a column of the series has `run.`
     before its name. Runs that did not record the series have no rows.
 
     Args:
-        runs: a directory of a run or comparison, of which runs that are ok are read; or rows of
-            `load_results`, or of a campaign's table (`minitopo_dc.load`).
+        runs: rows of a table of runs (`minitopo_dc.load`).
         name: `legs`, `transmit`, `receive`, `client-rate`, `connections`, `paths`, `handovers`,
             `packets`, `packet-delays`, `tcp-info`, or a workload with rows: `ping`, ...
         columns: columns of the series; None: all. Those of `KEYS` are there in any case.
@@ -254,18 +251,12 @@ def load_series(
     Raises:
         ResultError: no run has the series, a file is broken, or a column is not there.
     """
-    if isinstance(runs, Path | str):
-        results = load_results(runs)
-        runs = results[results["status"] == "ok"]
     known = (*DIRECTIONS, *RUN_SERIES, TCP_INFO, *workload_names())
     if name not in known:
         raise ResultError(f"no series {name}; allowed: {', '.join(known)}")
     labels, frames = _labels(runs), []
-    if "directory" in runs:
-        directories = list(map(Path, runs["directory"]))
-    else:  # those of a campaign's table are relative to its own
-        directories = [Path(runs.attrs["directory"]) / run for run in runs["run"]]
-    for row, run in enumerate(directories):
+    for row, place in enumerate(runs["run"]):
+        run = Path(runs.attrs["directory"]) / place
         for frame in _frames(run, name):
             names = {label: f"run.{label}" for label in labels if label in frame}
             repeated = labels.iloc[[row] * len(frame)].reset_index(drop=True)
@@ -278,13 +269,7 @@ def load_series(
 
 def _labels(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the labels that tell runs apart, a row each; texts are categories of a byte or two."""
-    if "labels" in runs.attrs:
-        labels = runs[[*runs.attrs["labels"], "seed"]]
-    else:
-        measured = {*MEASURED, *leg_columns(runs)}
-        for details in runs["details"]:
-            measured |= {*details.get("units", {})}
-        labels = runs[[name for name in runs if name not in measured]]
+    labels = runs[[*runs.attrs["labels"], "seed"]]
     texts = [name for name in labels if not pd.api.types.is_numeric_dtype(labels[name])]
     return labels.astype(dict.fromkeys(texts, "category"))
 

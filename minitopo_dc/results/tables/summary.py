@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 import pandas as pd
@@ -13,7 +12,7 @@ from rich.text import Text
 from minitopo_dc import statistics
 from minitopo_dc.numbers import amount, significant, with_reach, with_spread
 from minitopo_dc.results.path_use import PATH_USE
-from minitopo_dc.results.run_result import CAUTIONS, DESYNCHRONISED, Status, mode_and_variant
+from minitopo_dc.results.run_result import CAUTIONS, DESYNCHRONISED, Status
 from minitopo_dc.results.tables.columns import (
     LEG_BYTES,
     MINOR,
@@ -22,7 +21,7 @@ from minitopo_dc.results.tables.columns import (
     measures_of,
     value_name,
 )
-from minitopo_dc.results.tables.runs import leg_columns
+from minitopo_dc.results.tables.runs import leg_columns, with_results
 from minitopo_dc.results.tables.sheet import Head, Sheet
 from minitopo_dc.workloads import Column, Download, get_workload, workload_names
 
@@ -35,29 +34,35 @@ UNITS = "units"
 """The key of `details`, and a column of the summary, with what users' programs measure."""
 
 
-def compare_table(results: pd.DataFrame) -> pd.DataFrame:
-    """Sum up runs (`load_results`) per transport, mode and variant, in order of first appearance.
+def compare_table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Sum up runs (`minitopo_dc.load`) by their labels, in order of first appearance.
 
-    Columns: `transport`, `mode`, `variant`; numbers of `runs` and of those `ok`, `failed`,
-    `disturbed` and `unsupported`; how many runs were `judged` by what the machine did to them,
-    and how many `repeats` that took (`minitopo_dc.results.trust`); `workload`; the means of its
-    columns (of a download `goodput_mbps`, `completion_s`, `capacity_share`), some with a sample
-    standard deviation (n - 1; NaN for one run) such as `goodput_sd_mbps`; `leg_bytes_1`, ...
-    (means); of users' programs the mean of each measure, and `units`, a dictionary of their units;
-    `reason`, the first of a run that is not ok; and `notes`, what is to be known of those that are
-    ok. Only runs that are `ok` count in means; without any they are NaN.
+    Columns: the labels; numbers of `runs` and of those `ok`, `failed`, `disturbed` and
+    `unsupported`; how many runs were `judged` by what the machine did to them, and how many
+    `repeats` that took (`minitopo_dc.results.trust`); `workload`; the means of its columns (of a
+    download `goodput_mbps`, `completion_s`, `capacity_share`), some with a sample standard
+    deviation (n - 1; NaN for one run) such as `goodput_sd_mbps`; `leg_bytes_1`, ... (means); of
+    users' programs the mean of each measure, and `units`, a dictionary of their units; `reason`,
+    the first of a run that is not ok; and `notes`, what is to be known of those that are ok. Only
+    runs that are `ok` count in means; without any they are NaN.
+
+    Raises:
+        ResultError: the result of a run is missing or broken.
     """
-    groups = results.groupby(["transport", "mode", "variant"], sort=False)
+    results = runs if "details" in runs else with_results(runs)
+    labels = results.attrs["labels"]
+    groups: Iterable[Any] = results.groupby(labels, sort=False, observed=True, dropna=False)
+    if not labels:
+        groups = [((), results)]
     columns = columns_of(results)
     return pd.DataFrame(
-        {"transport": transport, "mode": mode, "variant": variant} | _summarise(runs, columns)
-        for (transport, mode, variant), runs in groups
+        dict(zip(labels, values, strict=True)) | _summarise(own, columns) for values, own in groups
     )
 
 
-def row_name(row: Mapping[Any, Any]) -> str:
-    """Return mode and variant of a row of `compare_table`: `dc least-delay`."""
-    return mode_and_variant(row["mode"], row["variant"])
+def labels_of(comparison: pd.DataFrame) -> list[str]:
+    """Return the labels of a summary, which are its first columns."""
+    return list(comparison.columns[: comparison.columns.get_loc("runs")])
 
 
 def columns_of(table: pd.DataFrame) -> tuple[Column, ...]:
@@ -192,22 +197,19 @@ BYTES_PER_MB = 1_000_000
 STATUS_STYLES = {"ok": "green", "failed": "red", "disturbed": "red", "unsupported": "yellow"}
 
 
-def render_table(
-    comparison: pd.DataFrame,
-    labels: Mapping[str, str] = MappingProxyType({}),
-    every_row: pd.DataFrame | None = None,
-) -> Sheet:
+def render_table(comparison: pd.DataFrame, every_row: pd.DataFrame | None = None) -> Sheet:
     """Lay out `compare_table` for a terminal; what is to be known of runs is below it.
 
-    A transport without a run that is ok has no numbers. `labels` has the name that is shown for a
-    transport, `every_row` the rows whose runs are counted for the machine, if more than are shown.
+    A row without a run that is ok has no numbers. `every_row` has the rows whose runs are counted
+    for the machine, if more than are shown.
     """
     columns = columns_of(comparison)
     # A part of all legs' capacity comes after the legs' bytes.
     first = [column for column in columns if not column.percent]
     last = [column for column in columns if column.percent]
     legs = leg_columns(comparison)
-    heads = [Head("transport", text=True), Head("mode", text=True), Head("runs", text=True)]
+    labels = labels_of(comparison)
+    heads = [Head(label_of(name), text=True) for name in labels] + [Head("runs", text=True)]
     heads += [Head(*column.name_and_unit) for column in first]
     heads += [Head(f"leg {number}", "MB") for number in range(1, len(legs) + 1)]
     heads += [Head(*column.name_and_unit) for column in last]
@@ -216,13 +218,12 @@ def render_table(
     for row in comparison.to_dict("records"):
         texts = [text for text in (" ".join(row["reason"].split()), row["notes"]) if text]
         for text in texts:
-            notes.setdefault(text, []).append(f"{row['transport']} {row_name(row)}")
+            notes.setdefault(text, []).append(" ".join(value_name(row[name]) for name in labels))
         cells = [*_cells(row, first), *(_carried(row[leg]) for leg in legs)]
         if row["ok"] != row["runs"]:  # so that it is not taken for the mean of all
             cells[:1] = [f"{row['ok']} of {row['runs']} runs: {cell}" for cell in cells[:1]]
         sheet.add(
-            labels.get(row["transport"], row["transport"]),
-            row_name(row),
+            *(value_name(row[name]) for name in labels),
             _runs(row, [[*notes].index(text) + 1 for text in texts]),
             *(cells if row["ok"] else "-" * len(cells)),
             *(_cells(row, last) if row["ok"] else "-" * len(last)),

@@ -11,15 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from minitopo_dc.trace.channels import Capacities, CellLog, HeardCell
-from minitopo_dc.trace.formats.fields import (
-    MBPS,
-    SECONDS,
-    Column,
-    Row,
-    comment_lines,
-    read_rows,
-    source_of,
-)
+from minitopo_dc.trace.formats.columns import MBPS, SECONDS, Column, words_of
+from minitopo_dc.trace.formats.fields import Row, Rows, comment_lines, read_rows
 from minitopo_dc.trace.formats.table import (
     LONGEST_GAP_S,
     TIMESTAMP,
@@ -27,7 +20,7 @@ from minitopo_dc.trace.formats.table import (
     check_gaps,
     parse_raca_cells,
 )
-from minitopo_dc.trace.model import RateTrace, TraceError
+from minitopo_dc.trace.model import RateTrace, Source, TraceError
 
 CELL_COLUMNS = ["time_s", "operator", "carrier", "cell", "rsrp_dbm"]
 
@@ -77,7 +70,7 @@ def kind_of_drive(path: str | Path) -> Literal["cells", "channels"] | None:
     return "channels" if _channel_count(header) else None
 
 
-def parse_cells(rows: list[Row]) -> Iterator[Sample]:
+def parse_cells(rows: Rows) -> Iterator[Sample]:
     """Yield the cells of rows `time_s,operator,carrier,cell,rsrp_dbm`, whose times do not descend.
 
     Raises:
@@ -122,7 +115,7 @@ def read_channels(path: str | Path) -> Capacities:
     return parse_channels(read_rows(Path(path)))
 
 
-def parse_channels(rows: list[Row]) -> Capacities:
+def parse_channels(rows: Rows) -> Capacities:
     """Return the channels of rows `time_s,channel_1_mbps,...,channel_1_cell,...` for each second.
 
     A rate of 0 is an absent channel, whose cell is empty. A cell that is written as
@@ -154,7 +147,7 @@ def parse_channels(rows: list[Row]) -> Capacities:
     return Capacities(path.name, operators, tuple(rates), tuple(cells))
 
 
-def channel_trace(rows: list[Row], column: str) -> RateTrace | None:
+def channel_trace(rows: Rows, column: str) -> RateTrace | None:
     """Return one channel of a wide CSV by its column's name, None for another file or column.
 
     Raises:
@@ -166,7 +159,7 @@ def channel_trace(rows: list[Row], column: str) -> RateTrace | None:
     if column not in names:
         return None
     trace = parse_channels(rows).trace(names.index(column))
-    return replace(trace, source=source_of(Column(header[0], SECONDS), Column(column, MBPS)))
+    return replace(trace, source=Source(words_of(Column(header[0], SECONDS), Column(column, MBPS))))
 
 
 def write_channels(capacities: Capacities, path: str | Path, *, comment: str = "") -> None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from array import array
+from collections.abc import Sequence
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from minitopo_dc.files import UnreadableError, read_text
-from minitopo_dc.numbers import RATE_UNITS, TIME_UNITS, Unit, is_ambiguous, rate_unit, time_unit
+from minitopo_dc.numbers import Unit
 from minitopo_dc.trace.model import (
     LONGEST_FILE,
     LONGEST_LINE,
     LONGEST_S,
     MAX_BPS,
-    Source,
+    MAX_LINES,
     TraceError,
 )
 from minitopo_dc.units import NS_PER_S
@@ -25,6 +26,7 @@ from minitopo_dc.units import NS_PER_S
 MAX_DIGITS = 40
 """Before or behind the decimal point; ns since 1970 have 19."""
 _DECIMAL_COMMA = re.compile(r"^([-+]?[0-9]+),([0-9]+)$")
+_LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 QUOTED = 60
 """Characters of a field in a message."""
 MIN_DBM, MAX_DBM = -156, -31
@@ -45,6 +47,11 @@ class Row(NamedTuple):
     def error(self, what: str, allowed: str) -> TraceError:
         """Return the error that something is wrong here."""
         return TraceError(self.path, self.line, what, allowed)
+
+    @property
+    def is_numbered(self) -> bool:
+        """Return whether this is no header of the file: its columns are called by number."""
+        return self.fields == _numbered(len(self.fields))
 
     def place(self, name: str) -> int:
         """Return at which index this header has a column.
@@ -122,7 +129,58 @@ class Row(NamedTuple):
         return value if value.adjusted() > -MAX_DIGITS else Decimal(0)
 
 
-def read_rows(path: Path) -> list[Row]:
+class Rows(Sequence[Row]):
+    """The rows of a text, each of which is parsed when it is asked for.
+
+    So a row takes 12 bytes beside its text, and not some hundreds.
+
+    Attributes:
+        path: the file.
+        text: what is in it.
+        separator: what is between fields.
+        starts: of each row, the index of its first character.
+        lines: of each row, the number of its line, from 1.
+    """
+
+    def __init__(
+        self, path: Path, text: str, separator: str, starts: array[int], lines: array[int]
+    ) -> None:
+        self.path, self.text, self.separator = path, text, separator
+        self.starts, self.lines = starts, lines
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> Rows: ...
+    def __getitem__(self, place: int | slice) -> Row | Rows:
+        """Return a row or some of them; TraceError if its line is too long."""
+        if isinstance(place, slice):
+            own = (self.path, self.text, self.separator)
+            return Rows(*own, self.starts[place], self.lines[place])
+        line = _line_at(self.text, self.starts[place])
+        number = self.lines[place]
+        return Row(self.path, number, _fields(self.path, number, line, self.separator))
+
+    def with_header(self) -> tuple[Row, Rows]:
+        """Return the header and the rows below; where there is none, columns are called by number.
+
+        A first row that begins with a number or a date is none.
+        """
+        first = self[0]
+        if not (is_number(first.fields[0]) or is_date(first.fields[0])):
+            return first, self[1:]
+        return Row(self.path, first.line, _numbered(len(first.fields))), self
+
+
+def _numbered(columns: int) -> list[str]:
+    return [f"column {number}" for number in range(1, columns + 1)]
+
+
+def read_rows(path: Path) -> Rows:
     """Return the rows of a file; arguments and errors are those of `text_of` and `rows_of`."""
     return rows_of(path, text_of(path))
 
@@ -142,23 +200,40 @@ def text_of(path: Path) -> str:
         ) from None
 
 
-def rows_of(path: Path, text: str) -> list[Row]:
+def rows_of(path: Path, text: str) -> Rows:
     """Return the rows of a text; what separates fields is seen in the first one.
 
     It is a semicolon, a tab, a comma or blanks. Numbers beside semicolons may have decimal commas.
 
     Raises:
-        TraceError: nothing is in it, or a line is too long.
+        TraceError: nothing is in it, or too many lines.
     """
-    lines = [
-        (number, line)
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
-    if not lines:
+    starts, lines = array("Q"), array("I")
+    for number, line in enumerate(_LINE.finditer(text), start=1):
+        if (data := line[1].lstrip()) and data[0] != "#":
+            starts.append(line.start())
+            lines.append(number)
+    check_lines(path, len(starts))
+    if not starts:
         raise TraceError(path, 0, "has no data", "at least one line that is not a comment")
-    separator = _separator([line[:LONGEST_LINE] for _, line in lines[:2]])
-    return [Row(path, number, _fields(path, number, line, separator)) for number, line in lines]
+    separator = _separator([_line_at(text, start)[:LONGEST_LINE] for start in starts[:2]])
+    return Rows(path, text, separator, starts, lines)
+
+
+def check_lines(path: Path, count: int, what: str = "lines") -> None:
+    """Refuse so many lines or entries that they take too much memory.
+
+    Raises:
+        TraceError: there are.
+    """
+    if count > MAX_LINES:
+        raise TraceError(path, 0, f"{count:,} {what}", f"up to {MAX_LINES:,}; take a part of them")
+
+
+def _line_at(text: str, start: int) -> str:
+    line = _LINE.match(text, start)
+    assert line is not None
+    return line[1]
 
 
 def comment_lines(comment: str) -> list[str]:
@@ -173,6 +248,15 @@ def is_number(text: str) -> bool:
     except InvalidOperation:
         return False
     return True
+
+
+def is_date(text: str) -> bool:
+    """Return whether a value is a date and time of ISO 8601, and no number."""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return not is_number(text)
 
 
 def _decimal(text: str) -> Decimal:
@@ -205,6 +289,9 @@ def _separator(lines: Sequence[str]) -> str:
 
 
 def _split(line: str, separator: str) -> list[str]:
+    if '"' not in line:  # what a reader of CSV does, several times as fast
+        parts = line.split() if separator == " " else line.strip(" ").split(separator)
+        return [part.strip() for part in parts]
     reader = csv.reader([line.strip(" ")], delimiter=separator, skipinitialspace=True)
     return [field.strip() for field in next(reader)]
 
@@ -217,129 +304,3 @@ def _fields(path: Path, number: int, line: str, separator: str) -> list[str]:
     if separator == ";":
         return [_DECIMAL_COMMA.sub(r"\1.\2", field) for field in fields]
     return fields
-
-
-DEFAULT_COLUMN = "DL_bitrate"
-"""Raca's downlink: what a file of the formats that need no column is read with."""
-ISO, RACA_CLOCK = Unit("iso", 0), Unit("dates", 0)
-"""Dates and times, which have no size: those of ISO 8601, and those of Raca et al."""
-MBPS, KBPS = Unit("Mbit/s", 1_000_000), Unit("kbit/s", 1_000)
-SECONDS = Unit("s", 1_000_000_000)
-MAX_WORDS = 3
-"""The most words of a unit in a name: `bits_per_second`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column's name in the header, and the unit of what it holds."""
-
-    name: str
-    unit: Unit
-
-    @classmethod
-    def time(cls, text: str) -> Column:
-        """Read `NAME:UNIT`, or `NAME` with a unit at its end (`time_ms`, `time (ms)`, `seconds`).
-
-        Units are those of `time_unit`, and iso: a date and time of ISO 8601.
-
-        Raises:
-            ValueError: it names no unit; its arguments are what is wrong, and what is allowed.
-        """
-
-        def unit_of(ending: str) -> Unit | None:
-            return ISO if ending.lower() == ISO.name else time_unit(ending)
-
-        return cls._parse(text, unit_of, "time")
-
-    @classmethod
-    def rate(cls, text: str) -> Column:
-        """Read `NAME:UNIT`, or `NAME` with a unit at its end (`downlink_kbps`, `DL [kbit/s]`).
-
-        Units are those of `rate_unit`: their case counts.
-
-        Raises:
-            ValueError: it names no unit; its arguments are what is wrong, and what is allowed.
-        """
-        return cls._parse(text, rate_unit, "capacity")
-
-    @classmethod
-    def _parse(cls, text: str, unit_of: Callable[[str], Unit | None], what: str) -> Column:
-        name, _, given = text.rpartition(":")
-        if name and (unit := unit_of(given.strip())) is not None:
-            return cls(name, unit)
-        for ending in _endings(text):
-            if (unit := unit_of(ending)) is not None:
-                return cls(text, unit)
-        raise ValueError(*_no_unit(text, what))
-
-
-def names_rate(name: str) -> bool:
-    """Return whether a column's name ends in a unit of rate."""
-    return any(rate_unit(ending) is not None for ending in _endings(name))
-
-
-def source_of(time: Column, rate: Column, equal_times: int = 0) -> Source:
-    """Return what the numbers of two columns are taken for."""
-    words = (
-        f"times of {time.name!r} in {time.unit.name}, rates of {rate.name!r} in {rate.unit.name}"
-    )
-    return Source(words, equal_times)
-
-
-def name_of(column: str) -> str:
-    """Return the name of `NAME:UNIT`, without the unit."""
-    return column.rpartition(":")[0] or column
-
-
-def chosen_rate(header: Row, time_name: str, column: str) -> Column:
-    """Return the column of the capacity: the given one, or the only one beside the time.
-
-    Raises:
-        TraceError: there are several, there is none of this name, or it names no unit; the message
-            says how to choose.
-    """
-    others = [name for name in header.fields if name != time_name]
-    if column == DEFAULT_COLUMN and column not in header.fields:
-        rates = list(filter(names_rate, others))
-        where = "--trace-column; trace info: --column; in a scenario trace_column"
-        if len(others) != 1 and len(rates) > 1:
-            allowed = f"one of {', '.join(rates)} ({where})"
-            raise header.error(f"{len(rates)} columns name a rate", allowed)
-        if len(others) != 1:
-            what = f"no column of {len(others) + 1} is said to be the capacity"
-            allowed = f"NAME:UNIT ({where}), NAME one of {', '.join(rates or others)}"
-            raise header.error(what, allowed)
-        column = others[0]
-    try:
-        return Column.rate(column)
-    except ValueError as error:
-        header.place(name_of(column))
-        raise header.error(*error.args) from None
-
-
-def _endings(name: str) -> Iterator[str]:
-    """Yield the ends of a name that may be a unit, the longest first."""
-    words = re.split(r"[\s_(\[.,-]+", name.rstrip(" )]"))
-    for count in range(min(MAX_WORDS, len(words)), 0, -1):
-        if words[-count - 1 : -count] not in (["per"], ["Per"]):
-            yield "_".join(words[-count:])
-    if capitals := re.search(r"(?<=[a-z])[A-Z]+[a-z/]*$", words[-1]):  # rateKbps, timeMs
-        yield capitals[0]
-
-
-def _no_unit(text: str, what: str) -> tuple[str, str]:
-    field, of_legs, of_trace = {
-        "time": ("trace_time_column", "--set legs.N.downlink.trace_time_column=", "--time-column"),
-        "capacity": ("trace_column", "--trace-column", "--column"),
-    }[what]
-    units = RATE_UNITS if what == "capacity" else (*TIME_UNITS, ISO.name)
-    name, _, given = text.rpartition(":")
-    unclear = next(filter(is_ambiguous, (given, *_endings(text))), None)
-    why = "names no unit"
-    if unclear is not None:
-        why = f"is of no one unit: {unclear} could be of bits or bytes, or of 1,000 or 1,024"
-    return (
-        f"the {what}'s column {text!r} {why}",
-        f"{name or text}:UNIT ({of_legs}; trace info: {of_trace}; in a "
-        f"scenario {field}), with one of {', '.join(units)}",
-    )

@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.numbers import Unit, time_unit
-from minitopo_dc.trace.formats.fields import (
+from minitopo_dc.trace.formats.columns import (
+    CAPACITY,
     DEFAULT_COLUMN,
     SECONDS,
+    TIME,
     Column,
-    Row,
     chosen_rate,
     name_of,
-    names_rate,
-    source_of,
+    words_of,
 )
+from minitopo_dc.trace.formats.fields import Row, check_lines
 from minitopo_dc.trace.model import RateTrace, Source, TraceError
 
 _BEGINNING = re.compile(r"\s*(\{|\[\s*[{\]])")
@@ -27,6 +28,8 @@ _DURATION = re.compile(r"duration_([a-z]+)")
 _FORMS = "Sabre's network.json: [{duration_ms, bandwidth_kbps}, ...], or iperf3's -J"
 _SUM, _REVERSE = "sum", "sum_bidir_reverse"
 _BPS = Unit("bit/s", 1)
+VALUES = 4
+"""Of an entry of `network.json` that has others than those that are known."""
 
 
 def is_json(text: str) -> bool:
@@ -47,6 +50,7 @@ def parse_json(path: Path, text: str, column: str) -> RateTrace:
     Raises:
         TraceError: the text is neither.
     """
+    check_lines(path, max(text.count("{"), text.count(",") // VALUES), "entries")
     try:
         document = json.loads(text, parse_float=Decimal, parse_constant=Decimal)
     except json.JSONDecodeError as error:
@@ -65,8 +69,8 @@ def _network(path: Path, entries: list[dict[str, Any]], column: str) -> RateTrac
     lasting = [name for name in names if (it := _DURATION.fullmatch(name)) and time_unit(it[1])]
     if not lasting:
         raise TraceError(path, 0, "no entry with a duration and its unit", _FORMS)
-    time = Column.time(lasting[0])
-    rates = [name for name in names if names_rate(name)] or names
+    time = Column.of(lasting[0], TIME)
+    rates = [name for name in names if CAPACITY.is_unit_of(name)] or names
     file = Row(path, 0, [time.name, *rates])
     rate = chosen_rate(file, time.name, column)
     periods = []
@@ -75,7 +79,7 @@ def _network(path: Path, entries: list[dict[str, Any]], column: str) -> RateTrac
         lasting_ns = file.time_ns(length, f"{time.name} of entry {number}", time.unit)
         name = f"{rate.name} of entry {number}"
         periods.append((lasting_ns, round(file.rate_bps(value, name, rate.unit))))
-    return _of_periods(path, periods, source_of(time, rate))
+    return _of_periods(path, periods, Source(words_of(time, rate)))
 
 
 def _iperf(path: Path, document: dict[str, Any], column: str) -> RateTrace:
@@ -89,8 +93,8 @@ def _iperf(path: Path, document: dict[str, Any], column: str) -> RateTrace:
         raise TraceError(path, 0, "no intervals of iperf3", _FORMS) from None
     if column == DEFAULT_COLUMN and _REVERSE in names:
         what = f"{_SUM} and {_REVERSE} could be the capacity"
-        where = "--trace-column; trace info: --column; in a scenario trace_column"
-        raise TraceError(path, 0, what, f"one of {', '.join(names)} ({where})")
+        allowed = f"one of {', '.join(names)}, as in {CAPACITY.choice(_REVERSE)}"
+        raise TraceError(path, 0, what, allowed)
     file = Row(path, 0, names)
     name = _SUM if column == DEFAULT_COLUMN else name_of(column)
     if name not in names:
@@ -103,7 +107,7 @@ def _iperf(path: Path, document: dict[str, Any], column: str) -> RateTrace:
         rate = file.rate_bps(numbers[2], f"{name} of interval {number}", _BPS)
         periods.append((end - start, round(rate)))
     words = Column("start", SECONDS), Column(f"{name} bits_per_second", _BPS)
-    return _of_periods(path, periods, source_of(*words))
+    return _of_periods(path, periods, Source(words_of(*words)))
 
 
 def _columns_of(interval: dict[str, Any]) -> dict[str, dict[str, Any]]:

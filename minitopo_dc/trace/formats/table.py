@@ -5,24 +5,19 @@ The latter (ACM MMSys 2018 and 2020) has bit rates and cells.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from minitopo_dc.numbers import Unit
 from minitopo_dc.trace.channels import HeardCell
-from minitopo_dc.trace.formats.fields import (
-    ISO,
-    KBPS,
-    RACA_CLOCK,
-    Column,
-    Row,
-    is_number,
-    source_of,
-)
-from minitopo_dc.trace.model import RateTrace, TraceError
+from minitopo_dc.trace.formats.columns import ISO, KBPS, RACA_CLOCK, Column, words_of
+from minitopo_dc.trace.formats.fields import Row, Rows
+from minitopo_dc.trace.model import RateTrace, Source, TraceError
 from minitopo_dc.units import NS_PER_S
 
 MISSING = ("-", "")
@@ -35,75 +30,119 @@ _CLOCKS: Mapping[Unit, Callable[[str], datetime]] = {
 _WRITTEN = {ISO: "2026-01-31T12:00:00.5, as ISO 8601 has it", RACA_CLOCK: "%Y.%m.%d_%H.%M.%S"}
 
 
-def is_date(text: str) -> bool:
-    """Return whether a value is a date and time of ISO 8601, and no number."""
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return not is_number(text)
+class Samples(NamedTuple):
+    """What a column holds over time; times are in ns, and the first value is at 0."""
+
+    times_ns: tuple[int, ...]
+    values: tuple[int, ...]
+    duration_ns: int
+    equal_times: int
+    """How many rows have the time of the row before."""
+    missing_ns: tuple[int, ...]
+    """The times without a value, behind the first one."""
 
 
-def parse_table(
-    rows: list[Row], time: Column, rate: Column, last_ns: int | None = None
-) -> RateTrace:
-    """Return one rate column as a function of the time column.
+def over_time(
+    header: Row,
+    rows: Sequence[Row],
+    time: Column,
+    column: Column,
+    value: Callable[[Row, str], Decimal | None],
+    *,
+    last_ns: int | None = None,
+) -> Samples:
+    """Return one column as a function of the time column.
 
     Loggers sample irregularly, so it is the time that counts, not the row's number:
 
     * a value holds from its time up to the next one, over gaps of any length;
     * a time that occurs in several rows has the mean of their values;
-    * a missing value (`-` or empty) is no value: the previous one goes on holding;
+    * a missing value is no value: the previous one goes on holding;
     * rows before the first value are left out: time 0 is that of the first value;
     * the last row lasts `last_ns`, or as long as the one before it (1 s if it is the only one).
+
+    Args:
+        header: has the columns' names.
+        rows: those below.
+        time: the column with the time.
+        column: the one with the values.
+        value: reads a field of it; None where it has no value.
+        last_ns: how long the last row lasts, in ns.
 
     Raises:
         TraceError: a column is missing, a field is not readable, or time goes backwards.
     """
-    path, header = rows[0].path, rows[0]
-    time_place, rate_place = header.place(time.name), header.place(rate.name)
-    samples: dict[int, list[Decimal]] = {}
-    for row, moment in zip(rows[1:], _moments(rows, time_place, time), strict=True):
-        values, text = samples.setdefault(moment, []), row.fields[rate_place]
-        if text not in MISSING:
-            values.append(row.rate_bps(text, rate.name, rate.unit))
-    known = [(moment, values) for moment, values in samples.items() if values]
-    if not known:
-        raise TraceError(path, 0, f"no value in column {rate.name!r}", "at least one number")
-    zero, moments = known[0][0], list(samples)
-    if last_ns is None:
-        last_ns = moments[-1] - moments[-2] if len(moments) > 1 else NS_PER_S
-    return RateTrace(
-        name=path.name,
-        times_ns=tuple(moment - zero for moment, _ in known),
-        rates_bps=tuple(round(sum(values) / len(values)) for _, values in known),
-        duration_ns=moments[-1] + last_ns - zero,
-        source=source_of(time, rate, len(rows) - 1 - len(samples)),
+    place, times, values, missing = header.place(column.name), [], [], []
+    last, step, distinct = 0, NS_PER_S, 0
+    for moment, group in groupby(_timed(header, rows, time), itemgetter(0)):
+        read = (value(row, row.fields[place]) for _, row in group)
+        known = [number for number in read if number is not None]
+        if known:
+            times.append(moment)
+            values.append(round(known[0] if len(known) == 1 else sum(known) / len(known)))
+        elif times:
+            missing.append(moment)
+        step, last, distinct = moment - last if distinct else step, moment, distinct + 1
+    if not times:
+        raise TraceError(
+            header.path, 0, f"no value in column {column.name!r}", "at least one number"
+        )
+    zero = times[0]
+    return Samples(
+        times_ns=tuple(moment - zero for moment in times),
+        values=tuple(values),
+        duration_ns=last + (step if last_ns is None else last_ns) - zero,
+        equal_times=len(rows) - distinct,
+        missing_ns=tuple(moment - zero for moment in missing),
     )
 
 
-def _moments(rows: list[Row], place: int, time: Column) -> Iterator[int]:
-    """Yield the times of rows below a header, which do not descend.
+def parse_table(
+    header: Row, rows: Sequence[Row], time: Column, rate: Column, last_ns: int | None = None
+) -> RateTrace:
+    """Return one rate column as a function of the time column (:func:`over_time`).
+
+    Raises:
+        TraceError: a column is missing, a field is not readable, or time goes backwards.
+    """
+
+    def bps(row: Row, text: str) -> Decimal | None:
+        return None if text in MISSING else row.rate_bps(text, rate.name, rate.unit)
+
+    samples = over_time(header, rows, time, rate, bps, last_ns=last_ns)
+    return RateTrace(
+        name=header.path.name,
+        times_ns=samples.times_ns,
+        rates_bps=samples.values,
+        duration_ns=samples.duration_ns,
+        source=Source(words_of(time, rate), samples.equal_times),
+    )
+
+
+def _timed(header: Row, rows: Sequence[Row], time: Column) -> Iterator[tuple[int, Row]]:
+    """Yield rows with their times, which do not descend.
 
     They are in ns since 1970, or since whatever the file's times count from.
     """
-    width, before = len(rows[0].fields), None
-    for row in rows[1:]:
-        row.check_width(width, f"{width} columns, as the header has")
-        text = row.fields[place]
-        if time.unit in _CLOCKS:
-            try:
-                stamp = _CLOCKS[time.unit](text)
-            except ValueError as error:
-                raise row.error(f"time stamp {text[:60]!r}", _WRITTEN[time.unit]) from error
-            since = (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)) - _EPOCH
-            moment = since // timedelta(microseconds=1) * 1_000
-        else:
-            moment = row.time_ns(text, time.name, time.unit)
+    width, place, before = len(header.fields), header.place(time.name), None
+    for row in rows:
+        row.check_width(width, f"{width} columns, as the first row has")
+        moment = _moment(row, row.fields[place], time)
         if before is not None and moment < before:
             raise row.error("time goes backwards", "time stamps that do not descend")
         before = moment
-        yield moment
+        yield moment, row
+
+
+def _moment(row: Row, text: str, time: Column) -> int:
+    if time.unit not in _CLOCKS:
+        return row.time_ns(text, time.name, time.unit)
+    try:
+        stamp = _CLOCKS[time.unit](text)
+    except ValueError as error:
+        raise row.error(f"time stamp {text[:60]!r}", _WRITTEN[time.unit]) from error
+    since = (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)) - _EPOCH
+    return since // timedelta(microseconds=1) * 1_000
 
 
 TIMESTAMP = "Timestamp"
@@ -112,7 +151,7 @@ _RESOLUTION_NS = 1_000_000_000
 """Of the time stamps, so that the last row lasts 1 s."""
 
 
-def parse_raca(rows: list[Row], column: str) -> RateTrace:
+def parse_raca(rows: Rows, column: str) -> RateTrace:
     """Return one bit rate column (kbit/s), by :func:`~minitopo_dc.trace.formats.table.parse_table`.
 
     The 5G files have the columns of the 4G ones and others; both are found by their names.
@@ -125,7 +164,7 @@ def parse_raca(rows: list[Row], column: str) -> RateTrace:
     header.place(TIMESTAMP)
     if column not in bitrates:
         raise header.error(f"no column {column!r}", " or ".join(bitrates) or "*_bitrate")
-    return parse_table(rows, TIME, Column(column, KBPS), _RESOLUTION_NS)
+    return parse_table(header, rows[1:], TIME, Column(column, KBPS), _RESOLUTION_NS)
 
 
 Sample = tuple[int, HeardCell]
@@ -141,7 +180,7 @@ _NEIGHBOUR = "neighbour"
 """The set does not say which cell `NRxRSRP` is of."""
 
 
-def parse_raca_cells(rows: list[Row]) -> Iterator[Sample]:
+def parse_raca_cells(rows: Rows) -> Iterator[Sample]:
     """Yield an operator's LTE cells: `RSRP` of the serving one, `NRxRSRP` of a neighbour.
 
     The set names no carriers: each operator has one, `LTE`, on which the neighbour interferes. As
@@ -153,8 +192,7 @@ def parse_raca_cells(rows: list[Row]) -> Iterator[Sample]:
     """
     header = rows[0]
     places = [header.place(name) for name in _COLUMNS]
-    times = _moments(rows, header.place(TIME.name), TIME)
-    seconds = [moment // NS_PER_S for moment in times]
+    seconds = [moment // NS_PER_S for moment, _ in _timed(header, rows[1:], TIME)]
     distinct = sorted(set(seconds))
     check_gaps(header.path, distinct)
     ends = dict(pairwise([*distinct, distinct[-1] + 1])) if distinct else {}

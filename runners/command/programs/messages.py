@@ -80,7 +80,7 @@ async def serve(given: argparse.Namespace) -> None:
     await asyncio.Event().wait()
 
 
-class Client:
+class MessageClient:
     """Send queries and messages, and note when their answers come."""
 
     def __init__(self, given: argparse.Namespace) -> None:
@@ -148,7 +148,7 @@ class Client:
 
 def client(given: argparse.Namespace) -> None:
     """Send queries for the time that is given, and print what came of them."""
-    ends = Client(given)
+    ends = MessageClient(given)
     asyncio.run(ends.run())
     if not ends.answers:
         sys.exit(f"none of {len(ends.sent)} queries was answered")

@@ -56,7 +56,7 @@ def serve(given: argparse.Namespace) -> None:
         server.serve_forever()
 
 
-class Load:
+class WebLoad:
     """The requests of a client, and what came of them."""
 
     def __init__(self, given: argparse.Namespace) -> None:
@@ -115,7 +115,7 @@ class Load:
 
 def client(given: argparse.Namespace) -> None:
     """Send requests for the time that is given, and print what came of them."""
-    load = Load(given)
+    load = WebLoad(given)
     took = asyncio.run(load.run())
     if not load.requests:
         last = f"; the last failure: {load.failures[-1]}" if load.failures else ""

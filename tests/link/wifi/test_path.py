@@ -90,7 +90,7 @@ def test_a_full_queue_of_a_later_hop_drops_what_was_promised() -> None:
     seen = wifi_statistics(pair)
     assert seen.dropped_queue == len(pair.gone[0]) > 0
     assert len(pair.arrivals[0]) == 100 - seen.dropped_queue
-    assert seen.queue_max == 20
+    assert seen.queue_max_packets == 20
 
 
 def test_in_an_outage_the_hops_are_silent_and_the_wires_go_on() -> None:

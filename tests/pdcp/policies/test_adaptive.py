@@ -25,7 +25,7 @@ from minitopo_dc.pdcp import (
     sees_legs,
     sn_format,
 )
-from minitopo_dc.pdcp.policies.bandit import MAX_ARMS, DiscountedUcb, Outcome, ratios
+from minitopo_dc.pdcp.policies.bandit import MAX_ARMS, DiscountedUcb, ReportSums, ratios
 from minitopo_dc.pdcp.policies.proportional import DeficitRoundRobin
 from minitopo_dc.pdcp.policies.view import candidates
 from minitopo_dc.units import NS_PER_MS
@@ -301,8 +301,8 @@ def test_ratios_are_all_ways_to_divide_so_many_parts(legs: int, parts: int, arms
 def test_loss_and_waiting_lessen_a_reward(
     lost: int, waited: int, loss_cost: float, reward: float
 ) -> None:
-    before = Outcome(at=0, pdus=0, bytes=0, lost_pdus=0, reordering_ns=0)
-    after = Outcome(at=100, pdus=10, bytes=10_000, lost_pdus=lost, reordering_ns=waited)
+    before = ReportSums(at=0, pdus=0, bytes=0, lost_pdus=0, reordering_ns=0)
+    after = ReportSums(at=100, pdus=10, bytes=10_000, lost_pdus=lost, reordering_ns=waited)
     assert after.reward(before, loss_cost=loss_cost, wait=1000) == reward
 
 

@@ -95,9 +95,10 @@ def test_what_waits_behind_an_outage_is_waited_for_unless_a_trace_has_ended(
 ) -> None:
     trace = tmp_path / "trace.csv"
     trace.write_text(f"time_s,rate_mbps\n{rows}\n")
-    fields = {"rate_mbps": None, "trace": str(trace), "queue_packets": 100, "end": end}
-    downlink = scenario(**fields).legs[0].downlink
-    assert calibration._drain_s(downlink, 2, packets) == pytest.approx(seconds)
+    for queue in ({"queue_packets": 100}, {"queue_bytes": 150_000}):
+        fields = {"rate_mbps": None, "trace": str(trace), "end": end, **queue}
+        downlink = scenario(**fields).legs[0].downlink
+        assert calibration._drain_s(downlink, 2, packets) == pytest.approx(seconds)
 
 
 @pytest.mark.alone

@@ -11,15 +11,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from minitopo_dc import InputError, run_measures
-from minitopo_dc.results import ResultError, load_results, results_table, with_measures
+from minitopo_dc import InputError, load, run_measures
+from minitopo_dc.results import ResultError, with_measures
 from minitopo_dc.results.measures import named
 from minitopo_dc.results.measures.delays import answer_p95_ms, answer_worst_ms
 from minitopo_dc.results.measures.expected_losses import few_losses
 from minitopo_dc.results.measures.row_pairs import better_legs
 from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.tables.runs import with_results
 from minitopo_dc.scenario import Scenario
-from tests.results.synthetic_runs import no_result, result, save, save_element
+from tests.results.synthetic_runs import no_result, result, save, save_element, table_of
 
 
 def test_a_measure_is_read_of_runs_that_are_ok_wherever_the_table_is(tmp_path: Path) -> None:
@@ -99,38 +100,34 @@ def test_a_broken_table_of_requests_is_one_error_with_its_name(tmp_path: Path, t
         answer_worst_ms(tmp_path)
 
 
-def row(leg: int, *goodputs: float, transport: str = "tcp", **more: Any) -> list[RunResult]:
-    return [
-        result(transport, "sc", variant=f"leg {leg}", goodput_mbps=goodput, seed=seed, **more)
-        for seed, goodput in enumerate(goodputs, start=1)
-    ]
+Rows = dict[str, list[RunResult]]
 
 
-def shown(runs: list[RunResult]) -> list[tuple[str, str]]:
-    kept = better_legs(results_table(runs)).runs
-    return list(dict.fromkeys(zip(kept["transport"], kept["variant"], strict=True)))
+def row(leg: int, *goodputs: float, transport: str = "tcp") -> Rows:
+    return {
+        f"leg {leg} ({transport})": [
+            result(transport, "sc", goodput_mbps=goodput, seed=seed)
+            for seed, goodput in enumerate(goodputs, start=1)
+        ]
+    }
+
+
+def shown(runs: Rows) -> list[str]:
+    return list(dict.fromkeys(better_legs(table_of(runs)).runs["way"]))
 
 
 def test_of_each_transport_the_leg_with_the_higher_mean_goodput_is_kept() -> None:
-    runs = [
-        *row(1, 8, 9),
-        *row(2, 7, 12),
-        *row(1, 5, transport="quic"),
-        *row(2, 4, transport="quic"),
-    ]
-    better = better_legs(results_table([*runs, result("tcp", "dc", variant="batch")]))
-    kept = dict(
-        zip(
-            better.runs["transport"] + " " + better.runs["mode"],
-            better.runs["variant"],
-            strict=True,
-        )
+    runs = row(1, 8, 9) | row(2, 7, 12) | row(1, 5, transport="quic") | row(2, 4, transport="quic")
+    runs["DC (batch)"] = [result("tcp", "dc")]
+    assert shown(runs) == ["leg 2 (tcp)", "leg 1 (quic)", "DC (batch)"]
+    assert better_legs(table_of(runs)).sentences[0] == (
+        "The better leg alone is leg 2 (tcp): goodput 9.50 Mbit/s; leg 1 (tcp) goodput 8.50 Mbit/s."
     )
-    assert kept == {"quic sc": "leg 1", "tcp sc": "leg 2", "tcp dc": "batch"}
-    assert better.sentences[1] == (
-        "tcp over one leg: leg 2 is the better one "
-        "(goodput 9.50 Mbit/s; leg 1 goodput 8.50 Mbit/s)."
-    )
+
+
+def test_only_ways_that_are_named_by_their_leg_are_left_out() -> None:
+    runs = {"CUBIC": [result("tcp", "sc")], "Reno": [result("tcp", "sc", goodput_mbps=1.0)]}
+    assert shown(runs) == ["CUBIC", "Reno"]
 
 
 @pytest.mark.parametrize(
@@ -146,29 +143,29 @@ def test_without_a_goodput_it_is_what_is_felt_or_the_lower_delay(
     workload: str, measure: str, first: float, second: float, better: str
 ) -> None:
     none: dict[str, Any] = {"workload": workload, "goodput_mbps": None}
-    runs = [
-        result("tcp", "sc", variant=f"leg {leg}", details={measure: value}, **none)
+    runs = {
+        f"leg {leg}": [result("tcp", "sc", details={measure: value}, **none)]
         for leg, value in ((1, first), (2, second))
-    ]
-    assert shown(runs) == [("tcp", better)]
+    }
+    assert shown(runs) == [better]
 
 
 def test_a_leg_with_failed_runs_is_neither_the_better_one_nor_left_out() -> None:
-    failed = no_result("tcp", "sc", "failed", "died", variant="leg 1")
-    assert shown([failed, *row(2, 3)]) == [("tcp", "leg 1"), ("tcp", "leg 2")]
+    failed = {"leg 1 (tcp)": [no_result("tcp", "sc", "failed", "died")]}
+    assert shown(failed | row(2, 3)) == ["leg 1 (tcp)", "leg 2 (tcp)"]
 
 
 def test_what_cannot_run_is_one_row_without_a_word() -> None:
-    runs = [no_result("tcp", "sc", "unsupported", "no", variant=f"leg {leg}") for leg in (1, 2)]
-    assert shown(runs) == [("tcp", "leg 1")]
-    assert better_legs(results_table(runs)).sentences == []
+    runs = {f"leg {leg}": [no_result("tcp", "sc", "unsupported", "no")] for leg in (1, 2)}
+    assert shown(runs) == ["leg 1"]
+    assert better_legs(table_of(runs)).sentences == []
 
 
 def run(root: Path, number: int, packets: int, lost: int, **downlink: Any) -> None:
     """A run over a leg that lost so many packets, and another that carried none."""
     legs = [{"downlink": {"rate_mbps": 20} | downlink}] * 2
     made = Scenario.check({"transport": "quic", "mode": "dc", "legs": legs}, "test")
-    directory = save(root, result(seed=number, repetition=number))
+    directory = save(root, result(seed=number))
     made.save(directory / "scenario.yaml")
     zeros = {"time_ns": 0, "delivered_bytes": 0, "dropped_queue": 0, "dropped_loss": 0}
     counted = {"pushed_packets": packets + 7, "dropped_queue": 7, "dropped_loss": lost}
@@ -179,11 +176,11 @@ def run(root: Path, number: int, packets: int, lost: int, **downlink: Any) -> No
 def test_runs_of_different_lengths_have_the_shortest_and_the_longest(tmp_path: Path) -> None:
     run(tmp_path, 1, 1000, 2, loss_percent=0.1)
     run(tmp_path, 2, 3000, 2, loss_percent=0.1)
-    (sentence,) = few_losses(load_results(tmp_path))
+    (sentence,) = few_losses(with_results(load(tmp_path)))
     assert "of 1,000 packets (the fewest of a run), 3.00 " in sentence
     assert "of 3,000 packets (the most). Lost: 2. More repetitions" in sentence
 
 
 def test_a_run_without_its_files_says_nothing(tmp_path: Path) -> None:
     save(tmp_path, result())
-    assert few_losses(load_results(tmp_path)) == []
+    assert few_losses(with_results(load(tmp_path))) == []

@@ -20,6 +20,7 @@ from tests.results.synthetic_runs import no_result, result, save, save_element
 
 LEG = {"rate_mbps": 8, "delay_ms": 10}
 DOWN = LEG | {"outages": [[2, 3]]}
+SILENCE = [{"at_s": 2, "rate_mbps": 0}, {"at_s": 3, "rate_mbps": 8}]
 
 
 def run(
@@ -59,8 +60,11 @@ def rate(*steps: tuple[float, float]) -> Callable[[float], float]:
     return carried
 
 
-def test_the_time_until_the_rate_is_back_is_measured(tmp_path: Path) -> None:
-    directory = run(tmp_path, rate((0, 16), (2, 0), (2.5, 8), (3, 16)), (DOWN, LEG))
+@pytest.mark.parametrize("silent", [DOWN, LEG | {"changes": SILENCE}])
+def test_the_time_until_the_rate_is_back_is_measured(
+    silent: dict[str, Any], tmp_path: Path
+) -> None:
+    directory = run(tmp_path, rate((0, 16), (2, 0), (2.5, 8), (3, 16)), (silent, LEG))
     first, second = recoveries(directory)
     # 0.24 s at the full rate in a window of 0.3 s are 0.8 of it.
     assert first.took_s == pytest.approx(0.5, abs=0.1)

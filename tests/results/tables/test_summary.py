@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from dataclasses import replace
@@ -16,30 +15,29 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from rich.console import Console
 
-from minitopo_dc.results import compare_table, load_results, render_table, results_table
+from minitopo_dc import load
+from minitopo_dc.results import compare_table, render_table
 from minitopo_dc.results.judge import blank_result
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.tables.columns import main_measure, setting_of, value_name
 from minitopo_dc.results.tables.markdown import as_markdown
 from minitopo_dc.results.tables.summary import mean_tables
 from minitopo_dc.scenario import Scenario
-from tests.results.synthetic_runs import no_result, result, save
+from tests.results.synthetic_runs import no_result, result, save, table_of
 
-DIED = no_result("quic", "dc", "failed", "it died", repetition=2)
+DIED = no_result("quic", "dc", "failed", "it died", seed=2)
 
 
 def summarise(root: Path, *runs: RunResult) -> pd.DataFrame:
     for run in runs:
         save(root, run)
-    return compare_table(load_results(root))
+    return compare_table(load(root))
 
 
-def rendered(
-    comparison: pd.DataFrame, width: int = 200, labels: dict[str, str] | None = None
-) -> str:
+def rendered(comparison: pd.DataFrame, width: int = 200) -> str:
     console = Console(width=width, color_system=None)
     with console.capture() as capture:
-        console.print(render_table(comparison, labels or {}))
+        console.print(render_table(comparison))
     return capture.get()
 
 
@@ -47,10 +45,10 @@ def rendered(
 @given(st.lists(st.floats(0.1, 1000), min_size=1, max_size=6))
 def test_numbers_are_means_and_sample_deviations_of_the_runs(goodputs: list[float]) -> None:
     runs = [
-        result(goodput_mbps=value, completion_s=value, repetition=n, leg_bytes=[n, 2])
+        result(goodput_mbps=value, completion_s=value, seed=n, leg_bytes=[n, 2])
         for n, value in enumerate(goodputs)
     ]
-    (row,) = compare_table(results_table(runs)).to_dict("records")
+    (row,) = compare_table(table_of({"DC": runs})).to_dict("records")
     mean = statistics.mean(goodputs)
     assert (row["goodput_mbps"], row["completion_s"]) == (pytest.approx(mean),) * 2
     assert (row["leg_bytes_1"], row["leg_bytes_2"]) == ((len(runs) - 1) / 2, 2)
@@ -63,7 +61,7 @@ def test_numbers_are_means_and_sample_deviations_of_the_runs(goodputs: list[floa
 
 
 def test_a_run_that_failed_is_counted_and_in_no_mean(tmp_path: Path) -> None:
-    failed = no_result("quic", "dc", "failed", "one path only", leg_bytes=[9, 9], repetition=2)
+    failed = no_result("quic", "dc", "failed", "one path only", leg_bytes=[9, 9], seed=2)
     (row,) = summarise(tmp_path, result(), failed).to_dict("records")
     assert (row["runs"], row["ok"], row["failed"], row["unsupported"]) == (2, 1, 1, 0)
     assert (row["goodput_mbps"], row["leg_bytes_1"]) == (20.0, 5_300_000)
@@ -72,7 +70,7 @@ def test_a_run_that_failed_is_counted_and_in_no_mean(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("runs", "words"),
     [
-        ([result(), result(goodput_mbps=21.0, repetition=2)], ["20.5 ± 0.71", "62.5\n", "2 ok"]),
+        ([result(), result(goodput_mbps=21.0, seed=2)], ["20.5 ± 0.71", "62.5\n", "2 ok"]),
         ([result()], ["20.0 ", "1 ok"]),
         ([result(), DIED], ["1 ok, 1 failed [1]", "1 of 2 runs: 20.0", "[1] quic dc: it died"]),
         ([no_result("quic", "dc", "failed", "exit [/bold] [red]1")], ["exit [/bold] [red]1"]),
@@ -91,13 +89,13 @@ def test_the_terminal_shows_means_deviations_and_reasons(
 def test_a_note_says_why_a_path_of_a_right_run_was_not_used() -> None:
     uses = [{"1": "used", "2": "over first"}, {"1": "used", "2": "unused by scheduler"}]
     runs = [
-        result("mptcp", "multipath", repetition=n, details={"path_use": use})
+        result("mptcp", "multipath", seed=n, details={"path_use": use})
         for n, use in enumerate(uses, start=1)
     ]
-    shown = " ".join(rendered(compare_table(results_table(runs))).split())
+    shown = " ".join(rendered(compare_table(table_of({"MPTCP": runs}))).split())
     assert "2 ok [1]" in shown
     assert (
-        "[1] mptcp multipath: the transfer was over before the path on leg 2 carried data "
+        "[1] MPTCP: the transfer was over before the path on leg 2 carried data "
         "(1 of 2 runs); its scheduler left the path on leg 2 unused (1 of 2 runs)"
     ) in shown
 
@@ -125,7 +123,7 @@ def test_what_users_programs_measure_is_in_the_table(tmp_path: Path) -> None:
             "command",
             "dc",
             workload="command",
-            repetition=number,
+            seed=number,
             details={"rtt_ms": rtt_ms, "answers": 50.0, "units": units},
         )
         for number, rtt_ms in ((1, 30.0), (2, 40.0))
@@ -184,10 +182,9 @@ def test_a_run_tells_its_leg_split_and_t_reordering_where_its_mode_has_them(tmp_
     recorded(tmp_path, "single", mode="sc", leg=2)
     recorded(tmp_path, "dual", mode="dc", pdcp={"t_reordering_ms": 50})
     recorded(tmp_path, "both", mode="multipath", transport="mptcp")
-    table = load_results(tmp_path).set_index("id")
+    table = load(tmp_path).set_index("run")
     assert table["leg"].to_dict()["single"] == 2
     assert table["leg"].isna().sum() == 2
-    assert table["pdcp.split"].to_dict() == {"single": "", "dual": "batch", "both": ""}
     assert table["pdcp.t_reordering_ms"].to_dict()["dual"] == 50
     assert table["pdcp.t_reordering_ms"].isna().sum() == 2
 
@@ -195,17 +192,21 @@ def test_a_run_tells_its_leg_split_and_t_reordering_where_its_mode_has_them(tmp_
 def test_what_differs_between_the_runs_of_a_comparison_is_a_column(tmp_path: Path) -> None:
     for batch in (2, 100):
         recorded(tmp_path, f"batch-{batch}", mode="dc", pdcp={"batch": batch})
-    table = load_results(tmp_path).set_index("id")
+    table = load(tmp_path).set_index("run")
     assert table["pdcp.batch"].to_dict() == {"batch-2": 2, "batch-100": 100}
     assert "pdcp.sn_bits" not in table
-    assert "pdcp.batch" not in load_results(tmp_path / "batch-2")
+    assert "pdcp.batch" not in load(tmp_path / "batch-2")
+    assert table.attrs["labels"] == ["transport", "mode", "pdcp.batch"]
 
 
-def test_a_run_of_the_first_data_model_has_its_settings_from_its_scenario(tmp_path: Path) -> None:
-    recorded(tmp_path, "old", mode="dc", pdcp={"split": "least-delay"})
-    path = tmp_path / "old" / "result.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"settings": {}}))
-    assert load_results(tmp_path)["pdcp.split"].tolist() == ["least-delay"]
+def test_rows_are_summed_up_by_their_labels(tmp_path: Path) -> None:
+    for batch in (2, 100):
+        recorded(tmp_path, f"batch-{batch}", mode="dc", pdcp={"batch": batch})
+    table = compare_table(load(tmp_path))
+    assert table[["mode", "pdcp.batch", "failed"]].to_dict("records") == [
+        {"mode": "dc", "pdcp.batch": batch, "failed": 1} for batch in (100, 2)
+    ]
+    assert compare_table(table_of({"DC": [result()]}).drop(columns="way"))["ok"].tolist() == [1]
 
 
 def test_a_table_of_means_begins_with_the_main_measure_and_has_intervals() -> None:

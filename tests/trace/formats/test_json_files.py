@@ -90,7 +90,11 @@ def test_iperf_s_sum_is_taken_by_default(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "column", "words"),
     [
-        (TWO_RATES, DEFAULT_COLUMN, "2 columns name a rate .allowed: one of down_mbps, up_"),
+        (
+            TWO_RATES,
+            DEFAULT_COLUMN,
+            "2 columns may be the capacity .allowed: one of down_mbps, up_",
+        ),
         (TWO_STREAMS, "stream_3", "no column 'stream_3' .*: sum, stream_1, stream_2"),
         (BOTH_WAYS, DEFAULT_COLUMN, "sum and sum_bidir_reverse .*--trace-column"),
         ('[{"duration_ms": 1,]', DEFAULT_COLUMN, r"trace\.json:1: no JSON"),

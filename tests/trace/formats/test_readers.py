@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,11 @@ def test_raca_s_values_hold_until_the_next_one_and_equal_times_have_their_mean(
         (["0;12,5", "1,0;8"], "DL_bitrate", [12_500_000, 8_000_000]),
         (["# a comment", "time_s,rate_mbps", "0,1", "1.0,0.25"], "DL_bitrate", [1e6, 250_000]),
         (["1518451442,1", "", "1518451443.0,3"], "DL_bitrate", [1_000_000, 3_000_000]),
+        (["1518451442000,1", "1518451443000,3"], "DL_bitrate", [1_000_000, 3_000_000]),
+        (["t,mbps", "1518451442000,1", "1518451443000,3"], "DL_bitrate", [1_000_000, 3_000_000]),
+        (["2026-01-31T12:00:00,1", "2026-01-31T12:00:01,3"], "DL_bitrate", [1e6, 3e6]),
+        (["time_s,cell,dl_mbps", "0,7,1", "1,7,3"], "DL_bitrate", [1_000_000, 3_000_000]),
+        (["0,7,1", "1,7,3"], "column 3:Mbps", [1_000_000, 3_000_000]),
         (["\ufefftime_s,rate_mbps", "0,1", "1,2"], "DL_bitrate", [1_000_000, 2_000_000]),
     ],
 )
@@ -101,6 +107,7 @@ def test_a_column_has_its_name_unit_and_separator_in_many_ways(
         (["0,1"], [0], 1),
         (["0,1", "1,2", "1.25,"], [0, 1], 1.25),
         (["time_s,down_mbps", "0,4", "2,5", "3,"], [0, 2], 3),
+        (["0,1", "0,3", "1,", "2,8"], [0, 2], 3),
         (["time_s,cell,dl_bps", "0,1,", "1,1,4", "1,1,6", "2,1,-", "3,1,7", "5,1,8"], [0, 2, 4], 6),
     ],
 )
@@ -173,20 +180,23 @@ FIRST = "2018.02.28_10.00.01,0,1,1,D"
         (["time,rate_mbps", "0,1"], 1, "'time' names no unit.*time:UNIT.*s, min"),
         (["time_s,rate", "0,1"], 1, "'rate' names no unit.*rate:UNIT.*Mbit/s, Gbit/s"),
         (["time_s,rate_mbps"], 1, "no row"),
-        (["0,1", "1,2,3"], 2, "3 columns.*two columns"),
-        (["0,1", "0,2"], 2, "does not ascend"),
-        (["0,1", "1,", "2,3"], 2, "''.*the rate"),
+        (["0,1", "1,2,3"], 2, "3 columns.*2 columns"),
+        (["0,1", "1,2", "0.5,3"], 3, "backwards"),
+        (["t,mbps", "0,1"], 1, "'t' names no unit.*--time-column t:s; --set '.*time_column=t:s';"),
+        (["t,mbps", "nan,1"], 1, "'t' names no unit"),
+        (["1e999999,1"], 1, "'1e999999' is out of range"),
         (["# only a comment", ""], 0, "no data"),
         (["1", "2.5"], 2, "'2.5'.*whole number"),
         (["5", "4"], 2, "backwards.*5 ms or later"),
         (["0", "0"], 2, "0 ms.*above 0"),
-        (["1;2;3"], 1, "raca.*csv.*mahimahi"),
+        (["1;2;3"], 1, "no column of 3 .*--trace-column 'column 2:Mbit/s'"),
+        (["word"], 1, "raca.*csv.*mahimahi"),
         (["time_s\tdl_mbps", "0\t12,5"], 2, "'12,5' is not a number"),  # no decimal commas here
         ([TABLE, "0,1,2"], 1, "no column of 3 .*--column"),
         (
             ["time_s,down_mbps,up_mbps,cell", "0,40,8,1"],
             1,
-            r"2 columns name a rate .allowed: one of down_mbps, up_mbps .--trace-column;",
+            r"2 columns may be the capacity .*down_mbps, up_mbps, as in --trace-column down_mbps;",
         ),
     ],
 )
@@ -227,3 +237,30 @@ def test_a_format_that_is_given_is_not_guessed_and_a_binary_file_is_none(tmp_pat
     (tmp_path / "trace.bin").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(TraceError, match="UTF-8"):
         read_trace(tmp_path / "trace.bin")
+
+
+@pytest.mark.parametrize(
+    ("lines", "what"),
+    [
+        (["# a comment", "", *(f"{time},1" for time in range(4))], "4 lines"),
+        (['[{"duration_ms": 1, "bandwidth_kbps": 1}' + ', {"duration_ms": 1}' * 3 + "]"], "4 entr"),
+        (['[{"duration_ms": 1}' + ", 0.1" * 16 + "]"], "4 entries"),
+    ],
+)
+def test_more_lines_than_memory_is_for_are_refused_before_they_are_read(
+    lines: Lines, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("minitopo_dc.trace.formats.fields.MAX_LINES", 3)
+    with pytest.raises(TraceError, match=rf": {what}.*up to 3"):
+        read_trace(write(tmp_path, lines))
+
+
+def test_a_line_of_a_trace_takes_less_than_250_bytes(tmp_path: Path) -> None:
+    path = write(tmp_path, [f"{time * 0.05:.2f},{time % 977}.125" for time in range(20_000)])
+    tracemalloc.start()
+    try:
+        read_trace(path)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 250 * 20_000

@@ -12,7 +12,7 @@ from minitopo_dc.fields import Direction
 from minitopo_dc.results.measures.account import PacketAccount, losses_over_time, packet_account
 from minitopo_dc.scenario.presets import dual_connectivity
 from tests.native.extension import needs_native
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.virtual.scenarios import leg, scenario
 from tests.virtual.whole_runs.test_cores import LATE, SCENARIOS, run
 

@@ -13,7 +13,7 @@ import pytest
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.pdcp import PolicyError, policy_names
 from minitopo_dc.virtual.run import run_virtual
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.virtual.scenarios import leg, scenario
 
 pytestmark = needs_picoquic

@@ -15,7 +15,7 @@ from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.virtual.run import run_virtual
 from tests.linux_guest.guests import needs_guest
 from tests.native.extension import needs_native
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.virtual.scenarios import leg, scenario
 
 LATE = {

@@ -20,7 +20,7 @@ from minitopo_dc.results.measures.utilisation import mp_share, open_capacity, sp
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.virtual.scenarios import scenario
 from tests.virtual.test_drivers import summary
 

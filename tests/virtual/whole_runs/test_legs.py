@@ -14,7 +14,7 @@ from minitopo_dc.results.measures.utilisation import link_utilisation
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.virtual.run import run_virtual
 from tests.native.extension import needs_native
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.virtual.scenarios import leg, scenario
 
 pytestmark = needs_picoquic

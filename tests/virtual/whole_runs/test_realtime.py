@@ -14,7 +14,7 @@ from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.virtual.run import run_virtual
 from minitopo_dc.workloads.video import read_video
 from tests.media.fluid import FluidNetwork, Period, play
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.virtual.scenarios import leg, scenario
 
 MEDIA_TEST = {"kind": "realtime", "bitrate_mbps": 0.624, "duration_s": 5}

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runners.picoquic import tunnel
+from minitopo_dc.runners.sans_io import tunnel
 from minitopo_dc.virtual.run import run_virtual
 from minitopo_dc.workloads.content import content_sha256
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.virtual.scenarios import leg, scenario
 
 pytestmark = needs_picoquic

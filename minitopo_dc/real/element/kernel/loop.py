@@ -31,7 +31,7 @@ ORDERS = 0
 """Standard input carries the orders, and its end says that who started the element is gone."""
 
 
-class Source(Protocol):
+class PacketSource(Protocol):
     """A source of packets: a kernel queue or an interface."""
 
     def fileno(self) -> int:
@@ -41,10 +41,10 @@ class Source(Protocol):
         """Take the packets that wait, up to a budget."""
 
 
-class Alarm:
+class LoopAlarm:
     """What wakes the loop for a part that names another moment than when it was served last."""
 
-    def __init__(self, loop: Loop, part: Timed) -> None:
+    def __init__(self, loop: RealLoop, part: Timed) -> None:
         self._wake_at = loop.wake_at
         self._part = part
 
@@ -53,7 +53,7 @@ class Alarm:
         self._wake_at(self._part.next_timeout())
 
 
-class Loop:
+class RealLoop:
     """Serves sources of packets, timed parts and the orders on standard input until told to stop.
 
     `due` is the earliest moment any part named. Every packet callback compares it with its own
@@ -65,7 +65,7 @@ class Loop:
 
     def __init__(self) -> None:
         self.due = 0
-        self._sources: dict[int, Source] = {}
+        self._sources: dict[int, PacketSource] = {}
         self._timed: list[Timed] = []
         self._stopping = False
         self._lead = 0
@@ -76,14 +76,14 @@ class Loop:
         self.stalls: list[tuple[int, int]] = []
         """When `serve` was late by `STALL_NS` or more, and by how much (ns)."""
 
-    def add_source(self, source: Source) -> None:
+    def add_source(self, source: PacketSource) -> None:
         """Read this source whenever packets wait."""
         self._sources[source.fileno()] = source
 
-    def add_timed(self, part: Timed, *, first: bool = False) -> Alarm:
+    def add_timed(self, part: Timed, *, first: bool = False) -> LoopAlarm:
         """Call this part when it is due; a part that changes what others wait for comes first."""
         self._timed.insert(0 if first else len(self._timed), part)
-        return Alarm(self, part)
+        return LoopAlarm(self, part)
 
     def wake_at(self, moment: int | None) -> None:
         """Note that some part has to act at `moment` (ns)."""

@@ -1,1 +1,0 @@
-"""QUIC and MP-QUIC by picoquic: transports `quic-picoquic` and `mpquic-picoquic`."""

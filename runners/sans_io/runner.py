@@ -1,0 +1,225 @@
+"""A QUIC stack without input or output inside programs of this project: QUIC, and MP-QUIC."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from minitopo_dc.fields import PathPlan
+from minitopo_dc.quic.configuration import IDLE_TIMEOUT_S, DemotedPaths
+from minitopo_dc.quic.picoquic.library import PICOQUIC
+from minitopo_dc.quic.scheduler import known_scheduler
+from minitopo_dc.quic.stack import MAX_PATHS, Stack
+from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner, read_report
+from minitopo_dc.runners.processes.process import last_json
+from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicEnd, QuicOptions
+from minitopo_dc.runners.virtual import VirtualTransport
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads import Measurement, Realtime, Workload
+from minitopo_dc.workloads.path_reports import PATHS, PathSample
+
+ALIASES = {"reno": "newreno"}
+"""Of congestion controls: what other transports call it."""
+
+
+def names_of_controls(stack: Stack) -> tuple[str, ...]:
+    """Return all names of a stack's congestion controls."""
+    return (*ALIASES, *stack.congestion_controls)
+
+
+def _known_control(name: str) -> str:
+    known = names_of_controls(PICOQUIC)  # no other stack has a tunnel
+    if name not in known:
+        raise ValueError(f"{name!r}; allowed: {', '.join(known)}")
+    return name
+
+
+class EcnOptions(QuicOptions):
+    """Options of one path: those of QUIC, and ECN."""
+
+    # Datagrams with the code point of the congestion control: ECT(1) of `prague` and `c4`, else
+    # ECT(0) (RFC 3168, RFC 9331). Off: as the comparisons and studies were made.
+    ecn: bool = False
+
+
+class PathOptions(EcnOptions):
+    """Also what concerns several paths."""
+
+    demoted_paths: DemotedPaths = "as-now"
+    # The default is what MP-QUIC's comparisons and studies were made with.
+    scheduler: Annotated[str, AfterValidator(known_scheduler)] = "picoquic"
+    # Of `weighted`, packets of a round by leg, none: 1; the most: a window of 100 packets.
+    weights: tuple[Annotated[int, Field(ge=1, le=100)], ...] = Field(
+        (), max_length=MAX_PATHS, strict=False
+    )
+
+    # Of each path of ATSSS's tunnel; none: the scenario's, as of the inner connection. RFC 9298,
+    # section 6: a tunnel has one beside the inner one's. TS 23.501 does not say which.
+    tunnel_congestion_control: Annotated[str, AfterValidator(_known_control)] | None = None
+    # UDP payloads that wait at either end of that tunnel while its windows are closed, before more
+    # are dropped: as many full ones as Linux's default receive buffer holds (`ReceiveBuffer`).
+    tunnel_queue: int = Field(92, ge=1, le=100_000)
+
+    @model_validator(mode="after")
+    def _weights_are_used(self) -> Self:
+        if self.weights and self.scheduler != "weighted":
+            raise ValueError(f"weights: scheduler {self.scheduler} has none; allowed: weighted")
+        return self
+
+
+class EndSettings(QuicEnd):
+    """Settings of both programs, server and client."""
+
+    transport: str
+    options: PathOptions
+    clients: tuple[str, ...]
+    """The client's address of each leg that is used, in order."""
+
+    @property
+    def stack(self) -> Stack:
+        """Return the stack of the transport."""
+        made = get_runner(self.transport)
+        assert isinstance(made, StackRunner)  # whose settings these are
+        return made.library
+
+
+class ServerSettings(EndSettings):
+    """Settings of the server program."""
+
+    key: Path
+
+
+class ClientSettings(EndSettings):
+    """Settings of the client program."""
+
+    paths: PathPlan
+
+
+def congestion_control(name: str) -> str:
+    """Return a stack's own name of a congestion control."""
+    return ALIASES.get(name, name)
+
+
+def idle_timeout_s(workload: Workload) -> float:
+    """Return after which silence (s) a connection ends.
+
+    One of two may have nothing to carry during a whole call.
+    """
+    has_keys = isinstance(workload, Realtime) and workload.key_frame_dscp is not None
+    return IDLE_TIMEOUT_S + ((workload.lasts_s or 0) if has_keys else 0)
+
+
+def path_limit(addresses: int) -> int:
+    """Return how many paths a connection with so many addresses may have, `MAX_PATHS` at most.
+
+    With fewer than 2 there is no multipath. A schedule may use few of many addresses.
+    """
+    return min(addresses, MAX_PATHS)
+
+
+class StackRunner(BuiltInQuicRunner):
+    """QUIC on one path, with one stack on both sides; a subclass has its name and its `library`."""
+
+    library: ClassVar[Stack]
+    options_type: ClassVar[type[QuicOptions]] = EcnOptions
+    multipath: ClassVar[bool] = False
+    marks_key_frames: ClassVar[bool] = True
+
+    def missing(self) -> str | None:
+        """Return what this machine lacks of the stack, None if nothing."""
+        return self.library.missing()
+
+    def virtual(self) -> VirtualTransport | None:
+        """Return both ends for the virtual clock, as the stack takes time as an argument."""
+        from minitopo_dc.runners.sans_io.tunnel import make_pair  # noqa: PLC0415 (its weight)
+
+        return partial(make_pair, self.library)
+
+    def server_command(self, transfer: Transfer) -> list[str]:
+        """Return the command of `minitopo_dc.runners.sans_io.server`."""
+        settings = ServerSettings(
+            **self._end(transfer, "server"), clients=self._addresses(transfer), key=transfer.key
+        )
+        return settings.command("minitopo_dc.runners.sans_io.server", transfer.server_settings)
+
+    def client_command(self, transfer: Transfer) -> list[str]:
+        """Return the command of `minitopo_dc.runners.sans_io.client`."""
+        settings = ClientSettings(
+            **self._end(transfer, "client"),
+            clients=self._addresses(transfer),
+            paths=transfer.path_plan if self.multipath else PathPlan.whole(1),
+        )
+        return settings.command("minitopo_dc.runners.sans_io.client", transfer.client_settings)
+
+    def read(self, transfer: Transfer) -> Measurement:
+        """Return the client's report, whose bytes are checked, and the server's facts."""
+        measured = read_report(last_json(transfer.client_output, "client"), transfer.workload)
+        server = last_json(transfer.server_output, "server")
+        server.pop(PATHS)
+        server.pop("path_samples")
+        several = self.multipath and len(self._addresses(transfer)) > 1
+        check_negotiated(server, transfer.congestion_control, multipath=several)
+        return replace(measured, details={**measured.details, **server})
+
+    def _end(self, transfer: Transfer, role: str) -> dict[str, Any]:
+        return {**super()._end(transfer, role), "transport": self.name}
+
+    def _options(self, transfer: Transfer) -> PathOptions:
+        return PathOptions.check(transfer.options, f"runner {self.name}")
+
+    def _addresses(self, transfer: Transfer) -> tuple[str, ...]:
+        return transfer.client_addresses if self.multipath else transfer.client_addresses[:1]
+
+
+def check_negotiated(server: dict[str, Any], control: str, *, multipath: bool) -> None:
+    """Check that a connection had what was asked for.
+
+    Args:
+        server: what `ServerSession.describe` said of the server's end.
+        control: the congestion control asked for.
+        multipath: whether paths were.
+
+    Raises:
+        TransferFailed: it had something else.
+    """
+    if server.get("quic_version") is None:
+        raise TransferFailed("the server saw no connection")
+    used = server["congestion_control"]
+    if used != congestion_control(control):
+        raise TransferFailed(f"the connection used congestion control {used}, not {control}")
+    if server["multipath"] != multipath:
+        raise TransferFailed("multipath was not negotiated")
+
+
+class MultipathStackRunner(StackRunner):
+    """MP-QUIC (draft-ietf-quic-multipath) on one path per client address."""
+
+    multipath: ClassVar[bool] = True
+    marks_key_frames: ClassVar[bool] = False  # Dual Connectivity alone looks at code points
+    checks_paths: ClassVar[bool] = True
+    takes_paths: ClassVar[bool] = True
+    start_fields: ClassVar[tuple[str, ...]] = ("attempt_delay_ms", "others_after_kb")
+    path_limit: ClassVar[int | None] = MAX_PATHS
+
+    def read(self, transfer: Transfer) -> Measurement:
+        """Return also each path, whose times count from time zero of the legs."""
+        measured = super().read(transfer)
+        server = last_json(transfer.server_output, "server")
+        begin_s = (transfer.begin_ns or 0) / NS_PER_S
+        paths = [_counted_from(begin_s, path, "opened_s", "closed_s") for path in server[PATHS]]
+        samples = (_counted_from(begin_s, each, "time_s") for each in server["path_samples"])
+        return replace(
+            measured,
+            details={**measured.details, PATHS: paths},
+            path_samples=[PathSample(**each) for each in samples],
+        )
+
+
+def _counted_from(begin_s: float, values: dict[str, Any], *times: str) -> dict[str, Any]:
+    """Return the same values with times that count from a moment of the monotonic clock (s)."""
+    moved = {name: values[name] - begin_s for name in times if values[name] is not None}
+    return values | moved

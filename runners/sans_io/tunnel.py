@@ -1,0 +1,330 @@
+"""ATSSS's MPQUIC functionality: a QUIC connection through a tunnel of MP-QUIC to the UPF.
+
+Client and UPF have one connection of MP-QUIC, with HTTP/3 (aioquic's) on it. The client asks for a
+tunnel by an extended CONNECT request (connect-udp, RFC 9298). From then on each UDP payload of the
+inner connection is an HTTP Datagram (RFC 9297) in a DATAGRAM frame (RFC 9221) of its own, without a
+sequence number: datagram mode 2 of TS 23.501, clause 5.32.6.2.2. Behind the UPF is a wire.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any, cast
+from urllib.parse import quote
+
+from aioquic.h3.connection import H3Connection
+from aioquic.h3.events import DatagramReceived, HeadersReceived
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.events import DatagramFrameReceived, StreamDataReceived
+
+from minitopo_dc.fields import PathPlan
+from minitopo_dc.quic.connection import Connection
+from minitopo_dc.quic.stack import Stack
+from minitopo_dc.runners.addresses import SERVER_NAME
+from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.runners.quic import ANY_DATAGRAM
+from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
+from minitopo_dc.runners.sans_io.picoquic import TUNNEL_BYTES
+from minitopo_dc.runners.sans_io.runner import PathOptions, check_negotiated, congestion_control
+from minitopo_dc.runners.sans_io.session import Session
+from minitopo_dc.runners.sans_io.virtual import StackPair, connections, sessions
+from minitopo_dc.runners.virtual import Address, VirtualFlow
+from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads.exchange import Client, Server
+
+UDP_PAYLOADS = b"\x00"
+"""The Context ID of UDP payloads (RFC 9298, section 4); other contexts are dropped."""
+
+STEERING = "minrtt"
+"""The tunnel's scheduler unless one is named: smallest delay, as the steering mode of ATSSS-LL."""
+
+
+class Carrier:
+    """The part of aioquic's QUIC connection that its HTTP/3 calls, over a `Connection`."""
+
+    _quic_logger = None
+    _remote_max_datagram_frame_size = ANY_DATAGRAM
+
+    def __init__(self, connection: Connection, *, is_client: bool) -> None:
+        self.configuration = QuicConfiguration(is_client=is_client)
+        self._connection = connection
+        self.send_datagram_frame = connection.send_datagram
+
+    def get_next_available_stream_id(self, is_unidirectional: bool = False) -> int:
+        """Return a new stream of this end."""
+        return self._connection.open_stream(unidirectional=is_unidirectional)
+
+    def send_stream_data(self, stream_id: int, data: bytes, end_stream: bool = False) -> None:
+        """Send bytes on a stream."""
+        self._connection.write(stream_id, data, end_stream=end_stream)
+
+    def close(self, error_code: int, reason_phrase: str = "") -> None:
+        """End the run, as the other end does not speak HTTP/3.
+
+        Raises:
+            TransferFailed: always.
+        """
+        raise TransferFailed(f"the tunnel's HTTP/3: {reason_phrase or hex(error_code)}")
+
+
+class Relay:
+    """One end of the tunnel, with an end of the inner connection at the other end of a wire.
+
+    Nothing is kept for batches (RFC 9298, section 6). While the tunnel's congestion windows are
+    closed, payloads wait in its queue; one that finds the queue full is dropped.
+    """
+
+    def __init__(
+        self,
+        tunnel: Connection,
+        inner: Session,
+        way: tuple[Address, Address],
+        *,
+        wire_ns: int,
+        queue: int,
+    ) -> None:
+        """Take the tunnel's end, the inner one's with source and destination of what it gets.
+
+        `wire_ns` is the wire's delay (ns), `queue` the most payloads that wait.
+        """
+        self.dropped = 0
+        """Payloads that found the queue full."""
+        self.inner = inner
+        self.tunnel = tunnel
+        self._http: H3Connection | None = None
+        self._stream = 0
+        self._way, self._wire, self._queue = way, wire_ns, queue
+        self._arriving: deque[tuple[int, bytes]] = deque()
+        self._leaving: deque[tuple[int, bytes]] = deque()
+
+    @property
+    def http(self) -> H3Connection:
+        """Return HTTP/3 of this end, which has begun."""
+        assert self._http is not None
+        return self._http
+
+    def begin(self) -> None:
+        """Send the settings of HTTP/3."""
+        carrier = Carrier(self.tunnel, is_client=isinstance(self.inner, ClientSession))
+        # Its switch for WebTransport is the one for HTTP Datagrams.
+        self._http = H3Connection(cast("QuicConnection", carrier), enable_webtransport=True)
+
+    def answers(self, stream: int, data: bytes) -> Iterator[HeadersReceived]:
+        """Yield the headers, of a request or an answer, that bytes of a stream complete."""
+        if self._http is None:  # a server's begins with the client's first bytes
+            self.begin()
+        given = StreamDataReceived(data=data, end_stream=False, stream_id=stream)
+        for event in self.http.handle_event(given):
+            if isinstance(event, HeadersReceived):
+                yield event
+
+    def open(self, stream: int) -> None:
+        """Let payloads pass, as HTTP Datagrams of the request on a stream."""
+        self._stream = stream
+
+    def datagram(self, data: bytes, now: int) -> None:
+        """Take what came in a DATAGRAM frame at `now` (ns)."""
+        for event in self.http.handle_event(DatagramFrameReceived(data=data)):
+            if isinstance(event, DatagramReceived) and event.data[:1] == UDP_PAYLOADS:
+                self._arriving.append((now + self._wire, event.data[1:]))
+
+    def run(self, now: int) -> None:
+        """Let the inner end act, and carry what is due at `now` (ns) in both directions."""
+        inner = self.inner
+        if arrived := [(data, *self._way, 0) for data in _due(self._arriving, now)]:
+            inner.receive_all(arrived, now)
+        if not inner.ended:
+            self._leaving.extend((now + self._wire, data) for data, *_ in inner.drive(now))
+        for payload in _due(self._leaving, now):
+            waiting = self.tunnel.waiting_datagrams
+            if waiting is not None and waiting >= self._queue:
+                self.dropped += 1
+            elif waiting is not None:
+                self.http.send_datagram(self._stream, UDP_PAYLOADS + payload)
+
+    def next_timeout(self) -> float:
+        """Return when to call `run` (ns) if nothing happens before, infinity for never."""
+        inner = None if self.inner.ended else self.inner.next_timeout()
+        first = (line[0][0] for line in (self._arriving, self._leaving) if line)
+        return min(math.inf if inner is None else inner, *first, math.inf)
+
+
+def _due(line: deque[tuple[int, bytes]], now: int) -> Iterator[bytes]:
+    while line and line[0][0] <= now:
+        yield line.popleft()[1]
+
+
+def udp_path(target: Address) -> str:
+    """Return the path of a request for a tunnel to a target (RFC 9298, section 3.4)."""
+    return f"/.well-known/masque/udp/{quote(target[0], safe='')}/{target[1]}/"
+
+
+class TunnelClient(Client):
+    """The client's end of the tunnel; the inner connection begins when the UPF has agreed."""
+
+    def __init__(self, relay: Relay, inner: ClientSession, target: Address) -> None:
+        super().__init__(inner.client.outcome)
+        self._relay, self._inner, self._target = relay, inner, target
+        self._requested = False
+        self._opened: int | None = None
+
+    def connected(self, now: int) -> None:  # noqa: ARG002
+        """Send the settings of HTTP/3, to which the UPF replies with its own."""
+        self._relay.begin()
+
+    def data(self, stream: int, data: bytes, now: int) -> None:
+        """Ask for the tunnel when the UPF's settings are there, and begin when it is open.
+
+        Raises:
+            WrongAnswer: the UPF refuses.
+        """
+        for answer in self._relay.answers(stream, data):
+            self.headers(answer.stream_id, int(dict(answer.headers)[b":status"]), now)
+            self._relay.open(answer.stream_id)
+            self._opened = now
+            self._inner.start(now)
+        # Extended CONNECT has to wait for the server's settings (RFC 9220, section 3).
+        if not self._requested and self._relay.http.received_settings is not None:
+            self._requested = True
+            request = [
+                *((":method", "CONNECT"), (":protocol", "connect-udp"), (":scheme", "https")),
+                *((":authority", SERVER_NAME), (":path", udp_path(self._target))),
+                ("capsule-protocol", "?1"),
+            ]
+            fields = [(name.encode(), value.encode()) for name, value in request]
+            self._relay.http.send_headers(self._relay.tunnel.open_stream(), fields)
+
+    def datagram(self, data: bytes, now: int) -> None:
+        """Take what came in a DATAGRAM frame."""
+        self._relay.datagram(data, now)
+
+    def on_time(self, now: int) -> None:
+        """Let the inner client act; when it has ended, so has this one."""
+        if self._opened is not None:
+            self._relay.run(now)
+            self.ended = self.ended or self._inner.client.ended
+
+    def next_timeout(self) -> float:
+        """Return when to call `on_time` (ns) if nothing happens before, infinity for never."""
+        return math.inf if self._opened is None else self._relay.next_timeout()
+
+    def failed(self, reason: str) -> None:
+        """End both connections with an error, as nothing more will come."""
+        self._inner.client.failed(f"tunnel: {reason}")
+        self.ended = True
+
+    def report(self) -> dict[str, Any]:
+        """Return the inner client's results, whose times begin with the inner connection."""
+        opened = {} if self._opened is None else {"started_s": self._since_start(self._opened)}
+        return {**self._inner.report(), **opened}
+
+
+class TunnelServer(Server):
+    """The UPF's end of the tunnel, with the wire to the server behind it."""
+
+    def __init__(self, relay: Relay, target: Address) -> None:
+        """Take the only server to which it gives a tunnel."""
+        self._relay, self._target = relay, target
+
+    def data(self, stream: int, data: bytes, now: int) -> None:  # noqa: ARG002
+        """Answer the request for the tunnel."""
+        for request in self._relay.answers(stream, data):
+            fields = dict(request.headers)
+            target = (fields.get(b":protocol"), fields.get(b":path"))
+            is_right = target == (b"connect-udp", udp_path(self._target).encode())
+            status = HTTPStatus.OK if is_right else HTTPStatus.BAD_REQUEST
+            answer = [(b":status", b"%d" % status), (b"capsule-protocol", b"?1")]
+            self._relay.http.send_headers(request.stream_id, answer)
+            self._relay.open(request.stream_id)
+
+    def datagram(self, data: bytes, now: int) -> None:
+        """Put what came in a DATAGRAM frame on the wire."""
+        self._relay.datagram(data, now)
+
+    def on_time(self, now: int) -> None:
+        """Let the inner server act, and carry what the wire has delayed."""
+        self._relay.run(now)
+
+    def next_timeout(self) -> float:
+        """Return when to call `on_time` (ns) if nothing happens before, infinity for never."""
+        return self._relay.next_timeout()
+
+
+class TunnelPair(StackPair):
+    """A client and a server with one path between them, through a tunnel over several legs."""
+
+    def _sessions(
+        self, flow: VirtualFlow, options: PathOptions
+    ) -> tuple[ClientSession, ServerSession]:
+        proxy, plan, target = flow.proxy_address, flow.paths, flow.server_address
+        assert proxy is not None
+        assert plan is not None
+        addresses = list(flow.client_addresses.values())
+        # The inner connection's server sees the proxy as its client.
+        inner = connections(self._stack, flow, options, max_paths=1)
+        self._inner = sessions(flow, inner, PathPlan.whole(1), addresses[:1], clients=[proxy[0]])
+        ends = connections(
+            self._stack,
+            flow,
+            options,
+            alpn="h3",
+            congestion_control=congestion_control(self._control(options)),
+            datagram_bytes=options.max_datagram_bytes + TUNNEL_BYTES,
+            client_frame=ANY_DATAGRAM,
+            is_tunnel=True,
+            scheduler=options.scheduler if "scheduler" in options.model_fields_set else STEERING,
+        )
+        ways, wires = ((target, addresses[0]), (proxy, target)), (0, flow.wire_ns)
+        self._relays = client, server = [
+            Relay(end, inner, way, wire_ns=wire, queue=options.tunnel_queue)
+            for end, inner, way, wire in zip(ends, self._inner, ways, wires, strict=True)
+        ]
+        asking = ClientSession(
+            *(ends[0], plan, addresses, proxy, flow.begin),
+            make=lambda _: TunnelClient(client, self._inner[0], target),
+        )
+        answering = ServerSession(
+            *(ends[1], [address for address, _ in addresses], flow.begin),
+            make=lambda _: TunnelServer(server, target),
+            bare=True,
+        )
+        return asking, answering
+
+    def measure(self) -> Measurement:
+        """Return the inner connection's measurement, with the paths and drops of the tunnel.
+
+        Raises:
+            TransferFailed: it failed, or one of the connections had not what was asked for.
+        """
+        measured = super().measure()
+        negotiated = self._inner[1].describe()
+        check_negotiated(negotiated, self._flow.congestion_control, multipath=False)
+        details = {
+            "congestion_control": negotiated["congestion_control"],
+            "tunnel_congestion_control": measured.details["congestion_control"],
+            "tunnel_drops": sum(relay.dropped for relay in self._relays),
+        }
+        return replace(measured, details={**measured.details, **details})
+
+    def save_logs(self) -> None:
+        """Free all four ends, which has the stack write their qlog."""
+        client, _ = self._inner
+        if not client.ended:  # the run is over before the connection
+            client.handle_all(self._flow.client_host.now, all_data=True)
+        super().save_logs()
+        for session in self._inner:
+            session.connection.free()
+
+    def _control(self, options: PathOptions) -> str:
+        return options.tunnel_congestion_control or self._flow.congestion_control
+
+
+def make_pair(stack: Stack, flow: VirtualFlow) -> StackPair:
+    """Return both ends of a flow, with a tunnel between them if it has a proxy on the UPF."""
+    kind = StackPair if flow.proxy_address is None else TunnelPair
+    return kind(stack, flow)

@@ -1,0 +1,256 @@
+"""A QUIC stack on the virtual clock: both ends of a flow, on one path or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from minitopo_dc.fields import PathPlan
+from minitopo_dc.quic.connection import Connection, StackError
+from minitopo_dc.quic.stack import Stack
+from minitopo_dc.runners.base import TransferFailed, read_report
+from minitopo_dc.runners.certificate import write_files
+from minitopo_dc.runners.quic import server_options
+from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession, client_of, server_of
+from minitopo_dc.runners.sans_io.runner import (
+    PathOptions,
+    check_negotiated,
+    congestion_control,
+)
+from minitopo_dc.runners.sans_io.session import MarkedSession, Session, configuration
+from minitopo_dc.runners.virtual import (
+    NO_CONGESTION,
+    Address,
+    Congestion,
+    InC,
+    Received,
+    VirtualFlow,
+    VirtualHost,
+)
+from minitopo_dc.scratch import scratch
+from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads.path_reports import PATHS, PathSample
+
+
+class StackPair:
+    """A client and a server, on one path or, with a plan of paths, on those of the plan."""
+
+    def __init__(self, stack: Stack, flow: VirtualFlow) -> None:
+        options = PathOptions.check(flow.options, f"stack {stack.name}")
+        if options.receive_buffer_bytes:
+            flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
+        if buffer_bytes := server_options(options, flow.workload).receive_buffer_bytes:
+            flow.server_host.set_receive_buffer(buffer_bytes)
+        if options.ecn:
+            for host in (flow.client_host, flow.server_host):
+                host.set_ecn(stack.ecn_of(congestion_control(flow.congestion_control)))
+        self._stack, self._flow, self._options = stack, flow, options
+        stack.seed(flow.seed)
+        asking, answering = self._sessions(flow, options)
+        end = End if flow.key_frame_address else EndInC
+        self.client: End[ClientSession] = end(asking, flow.client_host, flow.ended)
+        self.server: End[ServerSession] = end(answering, flow.server_host, self._count_paths)
+
+    def _sessions(
+        self, flow: VirtualFlow, options: PathOptions
+    ) -> tuple[ClientSession, ServerSession]:
+        ends = connections(self._stack, flow, options)
+        marked: tuple[MarkedSession | None, MarkedSession | None] = (None, None)
+        if (address := flow.key_frame_address) is not None:
+            client, server = connections(self._stack, flow, options)
+            marked = MarkedSession(client, address), MarkedSession(server)
+        plan, addresses = flow.paths or PathPlan.whole(1), list(flow.client_addresses.values())
+        clients = [address for address, _ in addresses]
+        return sessions(flow, ends, plan, addresses, clients=clients, marked=marked)
+
+    def start(self) -> int | None:
+        """Begin to connect; return when the client is to be called again (ns)."""
+        now = self._flow.client_host.now
+        self.client.session.start(now)
+        return self.client.step(now, ())
+
+    def measure(self) -> Measurement:
+        """Return the client's report, the server socket's drops and, if several, each path."""
+        client, server = self._flow.client_host, self._flow.server_host
+        negotiated = self.server.session.describe()
+        report = {
+            **self.client.session.report(),
+            "receive_buffer_bytes": client.receive_buffer_bytes,
+            "socket_drops": client.socket_drops,
+            **negotiated,
+            "server_socket_drops": server.socket_drops,
+        }
+        if self._flow.paths is not None:
+            report[PATHS] = [path.values() for path in self.server.session.paths.reports()]
+        measured = read_report(report, self._flow.workload)
+        several = self._flow.paths is not None and len(self._flow.client_addresses) > 1
+        check_negotiated(negotiated, self._control(self._options), multipath=several)
+        return measured
+
+    def _control(self, options: PathOptions) -> str:  # noqa: ARG002 (a hook)
+        """Return the congestion control of the connection over the legs."""
+        return self._flow.congestion_control
+
+    def congestion(self) -> Congestion:
+        """Return the congestion of a connection with one path; a stack tells no threshold."""
+        found = () if self._flow.paths is not None else self.server.session.connection.paths()
+        if not found:
+            return NO_CONGESTION
+        path = found[0]
+        rtt = "" if path.smoothed_rtt_ms is None else f"{path.smoothed_rtt_ms:.3f}"
+        return Congestion(path.cwnd_bytes, path.in_flight_bytes, "", rtt)
+
+    def path_samples(self) -> Sequence[PathSample]:
+        """Return samples of several paths: each now, and as it opened or closed since."""
+        if self._flow.paths is None:
+            return ()
+        self._count_paths()
+        return self.server.session.take_samples()
+
+    def save_logs(self) -> None:
+        """Free both ends, which has a stack write its qlog."""
+        client, server = self.client.session, self.server.session
+        if not client.ended:  # count what has arrived, as the run is over before the connection
+            client.handle_all(self._flow.client_host.now, all_data=True)
+        self._count_paths()
+        for connection in (*client.connections, *server.connections):
+            connection.free()
+
+    def _count_paths(self) -> None:
+        self.server.session.finish(self._flow.server_host.now)
+
+
+AnySession = TypeVar("AnySession", bound=Session)
+
+
+class End(Generic[AnySession]):
+    """One end of a flow: a session, and the host from which it sends."""
+
+    def __init__(self, session: AnySession, host: VirtualHost, on_end: Callable[[], None]) -> None:
+        """Take a session, its host, and what is called once when the connection is over."""
+        self.session = session
+        self._host = host
+        self._on_end = on_end
+
+    def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
+        """Act on what arrived and on what is due; return when to be called again (ns).
+
+        Raises:
+            TransferFailed: the stack gave up.
+        """
+        session = self.session
+        if session.ended:
+            return None
+        try:
+            if datagrams:
+                session.receive_all(datagrams, now)
+            sent = session.drive(now)
+        except StackError as error:
+            raise TransferFailed(str(error)) from None
+        if sent:
+            self._host.send(sent)
+        if session.ended:
+            self._on_end()
+            return None
+        return session.next_timeout()
+
+
+class EndInC(End[AnySession]):
+    """An end that C can drive, as all of it is one connection."""
+
+    @property
+    def due(self) -> int | None:
+        """Return when `resume` is to be called whatever arrives (ns), None for never."""
+        return self.session.due
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the connection is over."""
+        return self.session.ended
+
+    def in_c(self) -> InC:
+        """Return what C needs of the connection."""
+        connection = self.session.connection
+        return InC(connection.pointers(), connection.number)
+
+    def resume(self, now: int, *, has_events: bool) -> int | None:
+        """Do as `step` does, with what arrived read already."""
+        self.session.connection.has_events = has_events
+        return self.step(now, ())
+
+
+def sessions(
+    flow: VirtualFlow,
+    ends: tuple[Connection, Connection],
+    plan: PathPlan,
+    addresses: Sequence[Address],
+    *,
+    clients: Sequence[str],
+    marked: tuple[MarkedSession | None, MarkedSession | None] = (None, None),
+) -> tuple[ClientSession, ServerSession]:
+    """Return what both ends do on their connections; `clients`: the addresses the server sees."""
+    workload = flow.workload
+    return (
+        ClientSession(
+            *(ends[0], plan, addresses, flow.server_address, flow.begin),
+            make=client_of(workload),
+            marked=marked[0],
+        ),
+        ServerSession(
+            *(ends[1], clients, flow.begin),
+            make=server_of(workload),
+            bare=workload.bare_streams,
+            marked=marked[1],
+        ),
+    )
+
+
+def connections(
+    stack: Stack,
+    flow: VirtualFlow,
+    options: PathOptions,
+    *,
+    client_frame: int | None = None,
+    **changes: Any,
+) -> tuple[Connection, Connection]:
+    """Return the client's end and the server's, neither of which has sent anything.
+
+    Args:
+        stack: of both.
+        flow: whose ends they are.
+        options: of its runner.
+        client_frame: bytes of a DATAGRAM frame that the client takes; None: the workload's.
+        changes: fields of both ends' `Configuration` that are not those of the flow.
+    """
+    own: dict[str, Any] = {} if client_frame is None else {"datagram_frame": client_frame}
+    with scratch() as place:
+        certificate, server_key = write_files(place)
+        client, server = (
+            Connection(
+                replace(
+                    configuration(
+                        stack,
+                        flow.workload,
+                        flow.congestion_control,
+                        options,
+                        addresses=len(flow.client_addresses),
+                        certificate=certificate,
+                        key=key,
+                        qlog=_log_directory(flow, role) if options.qlog else None,
+                    ),
+                    **changes,
+                    **(own if role == "client" else {}),
+                ),
+                flow.client_host.now,
+            )
+            for role, key in (("client", None), ("server", server_key))
+        )
+    return client, server
+
+
+def _log_directory(flow: VirtualFlow, role: str) -> Path:
+    directory = flow.directory / "qlog" / role
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
