@@ -52,10 +52,13 @@ def ways(base: dc.Scenario, stack: str) -> Iterator[tuple[str, dc.Scenario]]:
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield each stack's shares of outcomes, and at how many networks the two have the same."""
-    ratios = {stack: against_multipath(runs, stack) for stack in STACKS}
+    known = [stack for stack in STACKS if (runs["stack"] == stack).any()]
+    ratios = {stack: against_multipath(runs, stack) for stack in known}
     rows = {
         (way, stack): outcomes_of(table[way]) for stack, table in ratios.items() for way in table
     }
+    if not rows:
+        return
     index = pd.MultiIndex.from_tuples(list(rows), names=["way", "stack"])
     shares = pd.DataFrame(list(rows.values()), index=index)
     yield "Dual Connectivity against multipath of the same stack", shares.sort_index()
@@ -87,7 +90,7 @@ def outcomes_of(ratios: pd.Series) -> dict[str, Any]:
 def agreement(ratios: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Return how many networks have the same outcome over both stacks, and how many opposite."""
     rows: dict[str, dict[str, int]] = {}
-    for one, other in pairwise(STACKS):
+    for one, other in pairwise(ratios):
         for way in ratios[one].columns.intersection(ratios[other].columns):
             both = pd.concat([ratios[one][way], ratios[other][way]], axis=1).dropna()
             signed = [
