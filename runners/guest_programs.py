@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Protocol
 
-from minitopo_dc.linux_guest.orders import EndpointChange, Orders, Programs
+from minitopo_dc.linux_guest.orders import EndpointOrder, Orders, Programs
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed
 from minitopo_dc.runners.certificate import write_files
 from minitopo_dc.runners.processes.process import KILL_AFTER_S, clean_environment, failure
@@ -36,7 +36,7 @@ class Changes(Protocol):
     def subflow_limit(self) -> int:
         """Return how many subflows there may be beside the first."""
 
-    def orders(self) -> Sequence[EndpointChange]:
+    def orders(self) -> Sequence[EndpointOrder]:
         """Return what is to be done, and when."""
 
     def note(self, number: int, moment: int) -> None:

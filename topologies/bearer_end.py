@@ -43,7 +43,7 @@ ECHO_PORT = 55000
 MAX_LEGS = 250
 
 
-class BearerLeg(NamedTuple):
+class LegInterfaces(NamedTuple):
     """One leg: its interfaces, and the settings of each direction; None: as the link is."""
 
     number: int
@@ -70,7 +70,7 @@ class BearerEnd:
     role: Role
     node: Node
     other: Node
-    legs: Sequence[BearerLeg]
+    legs: Sequence[LegInterfaces]
     planned: bool = False
     """Mininet is still configuring hosts: addresses are those that they will have."""
 
@@ -159,7 +159,7 @@ class BearerEnd:
             yield words(f"sysctl -qw net.ipv4.conf.{name}.proxy_arp=1")
             yield words(f"sysctl -qw net.ipv4.neigh.{name}.proxy_delay=0")
 
-    def _leg(self, leg: BearerLeg) -> Iterator[Command]:
+    def _leg(self, leg: LegInterfaces) -> Iterator[Command]:
         name, table = self._near_interface(leg), FIRST_TABLE + leg.number
         yield words(f"ip address replace {_address(self.role, leg)}/30 dev {name} scope link")
         mark = f"{leg.number}/{LEG_MARK_MASK:#x}"
@@ -217,10 +217,10 @@ class BearerEnd:
             "echo": {"legs": path, "port": ECHO_PORT + number},
         }
 
-    def _near_interface(self, leg: BearerLeg) -> Intf:
+    def _near_interface(self, leg: LegInterfaces) -> Intf:
         return leg.gnb if self.role == "gnb" else leg.ue
 
-    def _far_interface(self, leg: BearerLeg) -> Intf:
+    def _far_interface(self, leg: LegInterfaces) -> Intf:
         return leg.ue if self.role == "gnb" else leg.gnb
 
     def _others(self) -> list[Intf]:
@@ -234,7 +234,7 @@ class BearerEnd:
         return behind(node, legs, self.other if node is self.node else self.node)
 
 
-def _address(role: Role, leg: BearerLeg) -> str:
+def _address(role: Role, leg: LegInterfaces) -> str:
     return f"198.18.{leg.number}.{1 if role == 'gnb' else 2}"
 
 

@@ -34,8 +34,8 @@ from .bearer_end import (
     LEG_MTU,
     MAX_LEGS,
     BearerEnd,
-    BearerLeg,
     Bearers,
+    LegInterfaces,
     addresses,
     neighbours,
     segment,
@@ -290,7 +290,7 @@ def find_legs(gnb: Node, ue: Node) -> list[tuple[Intf, Intf]]:
 
 def make_legs(
     pairs: Sequence[tuple[Intf, Intf]], given: Sequence[Parameters | None] | None
-) -> list[BearerLeg]:
+) -> list[LegInterfaces]:
     """Return the legs between these interfaces, with their parameters.
 
     Raises:
@@ -309,7 +309,7 @@ def make_legs(
             f"link, up to {MAX_LEGS}"
         )
     return [
-        BearerLeg(
+        LegInterfaces(
             number, *pair, _direction(number, leg, "downlink"), _direction(number, leg, "uplink")
         )
         for number, (pair, leg) in enumerate(zip(pairs, legs), start=1)  # noqa: B905

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from minitopo_dc.installation import shipped
-from minitopo_dc.scenario import LegSettings, Scenario
+from minitopo_dc.scenario import LegDirection, Scenario
 from minitopo_dc.statistics import Proportion, outcomes
 from minitopo_dc.trace import read_trace, trace_info
 from minitopo_dc.workloads import Download
@@ -87,7 +87,7 @@ def position_of(base: Scenario) -> dict[str, float]:
     return dict(zip(COLUMNS, map(float, numbers), strict=True))
 
 
-def _mean_mbps(radio: LegSettings) -> float:
+def _mean_mbps(radio: LegDirection) -> float:
     if radio.trace is None or radio.trace_mean_mbps:
         return radio.rate_mbps or radio.trace_mean_mbps or math.nan
     column, time_column = radio.trace_column, radio.trace_time_column

@@ -19,7 +19,7 @@ from minitopo_dc.fields.base import quoted
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.fields.yaml_text import parse_yaml
 from minitopo_dc.installation import shipped
-from minitopo_dc.scenario import Leg, LegSettings, Scenario
+from minitopo_dc.scenario import Leg, LegDirection, Scenario
 from minitopo_dc.scenario.field_paths import set_value
 from minitopo_dc.scenario.presets import NAMES, XN_MS
 
@@ -76,7 +76,7 @@ class LegChoice:
         return capacity | {
             name: value
             for name, value in rest.items()
-            if name == "delay_ms" or value != LegSettings.model_fields[name].default
+            if name == "delay_ms" or value != LegDirection.model_fields[name].default
         }
 
 

@@ -13,7 +13,7 @@ from minitopo_dc.link.capacity import (
     RateCapacity,
     make_capacity,
 )
-from minitopo_dc.link.leg import Leg
+from minitopo_dc.link.leg import CapacityLeg
 from minitopo_dc.link.propagation import (
     Bernoulli,
     ConstantDelay,
@@ -46,13 +46,13 @@ __all__ = [
     "AnyLeg",
     "Bernoulli",
     "Capacity",
+    "CapacityLeg",
     "ConstantCapacity",
     "ConstantDelay",
     "DelayCurve",
     "DelayModel",
     "ErrorBursts",
     "GilbertElliott",
-    "Leg",
     "LegParameters",
     "LegStatistics",
     "LossModel",

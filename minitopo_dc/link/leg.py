@@ -44,7 +44,7 @@ from minitopo_dc.link.queue.discipline import Waiting
 T = TypeVar("T")
 
 
-class Leg(QueuedLeg[T]):
+class CapacityLeg(QueuedLeg[T]):
     """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
 
     __slots__ = (

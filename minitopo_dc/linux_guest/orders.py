@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 ChangeName = Literal["add", "delete", "delete-initial", "backup", "available"]
 
 
-class EndpointChange(NamedTuple):
+class EndpointOrder(NamedTuple):
     """A change of the client's MPTCP endpoints; `at` 0: before the connection begins."""
 
     at: int
@@ -166,7 +166,7 @@ class Orders:
     first: int
     client_port: int
     subflows: int
-    changes: Sequence[EndpointChange]
+    changes: Sequence[EndpointOrder]
     does: Traffic | Programs
     attempts: Sequence[int] = ()
     attempt_delay: int = 0

@@ -31,7 +31,7 @@ characters of the 500,000 that it may have."""
 
 
 @dataclass(frozen=True, slots=True)
-class PathChange:
+class DriveChange:
     """A change of a path: its properties from a second on."""
 
     at_s: int
@@ -43,7 +43,7 @@ class PathChange:
 class DrivePath:
     """The changes, outages and events of one path over time."""
 
-    changes: tuple[PathChange, ...]
+    changes: tuple[DriveChange, ...]
     outages: tuple[tuple[int, int], ...]
     events: tuple[tuple[float, str], ...]
     """When (s) its path is opened or changed otherwise; at 0 s: its initial state."""
@@ -115,13 +115,13 @@ def drive_paths(
     )
 
 
-def _changes(row: Sequence[float], curve: DelayCurve) -> Iterator[PathChange]:
+def _changes(row: Sequence[float], curve: DelayCurve) -> Iterator[DriveChange]:
     """Yield the changes of rate and delay; while there is no capacity, both stay as before."""
     before = 0.0
     for second, rate in enumerate(row):
         if rate and rate != before:
             before = rate
-            yield PathChange(second, max(rate, RATE_MBPS[0]), _delay_ms(curve, rate))
+            yield DriveChange(second, max(rate, RATE_MBPS[0]), _delay_ms(curve, rate))
 
 
 def _outages(row: Sequence[float]) -> Iterator[tuple[int, int]]:

@@ -88,7 +88,7 @@ class Link:
     loss_percent: float = 0.0
 
     def fields(self) -> dict[str, Any]:
-        """Return the fields of LegSettings; as with netem, jitter is absent without its own key."""
+        """Return the fields of LegDirection; as with netem, no jitter without its own key."""
         return {
             "rate_mbps": self.rate_mbps,
             "delay_ms": self.delay_ms,

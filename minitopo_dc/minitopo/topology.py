@@ -26,7 +26,7 @@ from minitopo_dc.minitopo.path_parameters import (
     with_trace,
     with_uplink,
 )
-from minitopo_dc.scenario import LegSettings, Pdcp
+from minitopo_dc.scenario import LegDirection, Pdcp
 from minitopo_dc.trace import TraceError
 
 MAX_PACKETS = 1_000_000
@@ -260,7 +260,7 @@ def _check_leg(path: PathParameters) -> None:
     leg = path.leg()
     for direction in get_args(Direction):
         try:
-            LegSettings.check(leg[direction], direction).capacity()
+            LegDirection.check(leg[direction], direction).capacity()
         except (SettingsError, TraceError, ValueError) as error:
             raise path.line.error(str(error)) from None
 

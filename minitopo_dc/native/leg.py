@@ -53,7 +53,7 @@ class NativeLeg(AnyLeg[int]):
         rng: Random,
         rlc: RlcParameters | None = None,
     ) -> None:
-        """Draw seeds from `rng`, as `Leg` and `RlcLeg` do."""
+        """Draw seeds from `rng`, as `CapacityLeg` and `RlcLeg` do."""
         super().__init__()
         module = library()
         self._ffi, self._lib = module.ffi, module.lib

@@ -23,7 +23,7 @@ from minitopo_dc.data_model import check_version
 from minitopo_dc.fields import Direction, SettingsError, read_yaml
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_bytes, read_text, replacing, write_whole
-from minitopo_dc.scenario import BackgroundSettings, Leg, LegSettings, ResolvedScenario, Scenario
+from minitopo_dc.scenario import BackgroundSettings, Leg, LegDirection, ResolvedScenario, Scenario
 from minitopo_dc.trace.model import LONGEST_FILE
 
 GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
@@ -194,19 +194,19 @@ def _digest(path: str, _inode: int, _changed: int) -> str:
 
 
 def _moved(link: Leg, places: dict[str, str]) -> Leg:
-    radios: dict[str, LegSettings] = {name: getattr(link, name) for name in get_args(Direction)}
+    radios: dict[str, LegDirection] = {name: getattr(link, name) for name in get_args(Direction)}
     moved = {name: _with_places(radio, places) for name, radio in radios.items()}
     return link.model_copy(update=moved)
 
 
-Named = TypeVar("Named", LegSettings, BackgroundSettings)
+Named = TypeVar("Named", LegDirection, BackgroundSettings)
 
 
 def _with_places(radio: Named, places: dict[str, str]) -> Named:
     return radio.model_copy(update={field: Path(places[path]) for field, path in _traces_of(radio)})
 
 
-def _traces_of(radio: LegSettings | BackgroundSettings) -> Iterator[tuple[str, str]]:
+def _traces_of(radio: LegDirection | BackgroundSettings) -> Iterator[tuple[str, str]]:
     """Yield each field of a direction or a cell's users that names a trace, with its path."""
     for field in ("trace", "delay_trace"):
         if (path := getattr(radio, field, None)) is not None:

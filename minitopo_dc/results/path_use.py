@@ -21,7 +21,7 @@ from minitopo_dc.fields import PathPlan
 from minitopo_dc.fields.path_schedule import Period
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.scenario import ResolvedFlow, Scenario
-from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.scenario.leg import LegDirection
 from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement
@@ -190,7 +190,7 @@ def round_trip_s(leg: Leg, end_s: float) -> float:
     return longest_delay_s(leg.downlink, end_s) + longest_delay_s(leg.uplink, end_s)
 
 
-def longest_delay_s(radio: LegSettings, end_s: float) -> float:
+def longest_delay_s(radio: LegDirection, end_s: float) -> float:
     """Return the longest one-way delay of a direction without its queue until a moment, in s."""
     if radio.delay_varies:  # a trace that loops has delays without end
         until = takewhile(lambda step: step[0] <= end_s * NS_PER_S, radio.delays())
@@ -204,6 +204,6 @@ def _loses(leg: Leg) -> bool:
     return any(stage.mean_loss_percent() or stage.rlc or stage.wifi for stage in stages)
 
 
-def _stages(radio: LegSettings) -> Iterator[LegSettings]:
+def _stages(radio: LegDirection) -> Iterator[LegDirection]:
     yield radio
     yield from (stage for _, stage in radio.stages())

@@ -1,6 +1,6 @@
 """The common part of an element on both clocks: legs, bearers and events, by its settings.
 
-A change of a leg's rate is no event: it is part of the leg's capacity (`LegSettings.capacity`).
+A change of a leg's rate is no event: it is part of the leg's capacity (`LegDirection.capacity`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, TransmittingEntity
 from minitopo_dc.router.drivers import Loop, ReceiveDriver, ReportSender, TransmitDriver, Way
 from minitopo_dc.router.echoes import EchoSender, Measures, Send, answering
 from minitopo_dc.router.recorder import Counters, Series
-from minitopo_dc.scenario import LegSettings
+from minitopo_dc.scenario import LegDirection
 from minitopo_dc.scenario.element import (
     ElementLeg,
     ElementSettings,
@@ -75,7 +75,7 @@ class Schedule:
         self._after(now)
 
 
-def _actions(radio: LegSettings, leg: AnyLeg[Any]) -> Iterator[tuple[float, Action]]:
+def _actions(radio: LegDirection, leg: AnyLeg[Any]) -> Iterator[tuple[float, Action]]:
     """Yield when (s) something is to be done to the leg, and what."""
     for begin, end in radio.outages:
         yield begin, partial(leg.set_up, False)
@@ -92,7 +92,7 @@ def _actions(radio: LegSettings, leg: AnyLeg[Any]) -> Iterator[tuple[float, Acti
             yield change.at_s, partial(leg.retune, **changed)
 
 
-def _delays(radio: LegSettings, leg: AnyLeg[Any]) -> Iterator[tuple[int, Action]]:
+def _delays(radio: LegDirection, leg: AnyLeg[Any]) -> Iterator[tuple[int, Action]]:
     """Yield when (ns) the leg gets another delay, and the change; the first delay is set before."""
     for moment, delay in radio.delays():
         if moment:

@@ -15,7 +15,7 @@ from minitopo_dc.fields import Direction
 from minitopo_dc.quic.picoquic.library import CUBIC, OWN_CUBIC
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.results.run_result import CAUTIONS, RunResult
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegSettings, ResolvedFlow, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegDirection, ResolvedFlow, Scenario
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.units import NS_PER_MS
 
@@ -139,11 +139,11 @@ def _few_numbers(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
         )
 
 
-def _downlinks(scenario: Scenario, flow: ResolvedFlow) -> Sequence[LegSettings]:
+def _downlinks(scenario: Scenario, flow: ResolvedFlow) -> Sequence[LegDirection]:
     return [scenario.legs[leg - 1].downlink for leg in flow.legs]
 
 
-def longest_s(leg: LegSettings, rate_bps: float) -> float:
+def longest_s(leg: LegDirection, rate_bps: float) -> float:
     """Return a leg's propagation and its full queue, in s; one without a limit counts as 0."""
     queued = 8 * leg.queue_holds_bytes()
     drain_s = queued / rate_bps if rate_bps and queued < math.inf else 0.0

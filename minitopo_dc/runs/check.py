@@ -11,7 +11,7 @@ from minitopo_dc.runners.tcp.runner import DCTCP
 from minitopo_dc.runs.cautions import print_cautions, print_once
 from minitopo_dc.runs.routers import client_legs, transmit_bearers
 from minitopo_dc.scenario import (
-    LegSettings,
+    LegDirection,
     ResolvedFlow,
     Scenario,
     check_kernel_bearer,
@@ -277,7 +277,7 @@ def check_scenario(scenario: Scenario) -> None:
     print_cautions(resolved)
 
 
-def print_doubts(direction: LegSettings) -> None:
+def print_doubts(direction: LegDirection) -> None:
     """Print once to standard error why a leg's trace may not be what it is read as.
 
     Raises:

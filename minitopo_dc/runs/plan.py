@@ -32,7 +32,7 @@ from minitopo_dc.runs.cautions import (
     print_once,
     short_timer,
 )
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegSettings, ResolvedFlow, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegDirection, ResolvedFlow, Scenario
 from minitopo_dc.scenario.addresses import SERVER_PORT
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.scenario.radio import Leg
@@ -130,7 +130,7 @@ class _FlowPlan:
         return [self.scenario.legs[number - 1] for number in self.numbers]
 
     @cached_property
-    def radios(self) -> Sequence[LegSettings]:
+    def radios(self) -> Sequence[LegDirection]:
         return [leg.direction(self.flow.workload.loads[0]) for leg in self.legs]
 
     @cached_property

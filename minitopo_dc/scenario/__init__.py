@@ -11,7 +11,7 @@ from minitopo_dc.scenario.flow import (
 )
 from minitopo_dc.scenario.kernel import check_kernel_bearer, check_wire_bearer, kernel_rates
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
-from minitopo_dc.scenario.leg import BurstLoss, LegSettings
+from minitopo_dc.scenario.leg import BurstLoss, LegDirection
 from minitopo_dc.scenario.pdcp import DuplicationSettings, Pdcp
 from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.scenario.resolve import ResolvedScenario, resolve_scenario
@@ -30,7 +30,7 @@ __all__ = [
     "HandoverSettings",
     "Leg",
     "LegChange",
-    "LegSettings",
+    "LegDirection",
     "Mode",
     "Pdcp",
     "RealSettings",

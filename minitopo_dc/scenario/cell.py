@@ -24,7 +24,7 @@ from minitopo_dc.link.cell.cell import Cell
 from minitopo_dc.link.cell.scheduler import CellScheduler, make_scheduler
 from minitopo_dc.link.rlc.parameters import SLOT_NS
 from minitopo_dc.scenario.layer2 import SlotMs
-from minitopo_dc.scenario.leg import LegSettings, MakeLeg, Parameters
+from minitopo_dc.scenario.leg import LegDirection, MakeLeg, Parameters
 from minitopo_dc.trace import DEFAULT_COLUMN
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
@@ -106,7 +106,7 @@ class BackgroundSettings(Settings):
         if self.mean_mbps is not None:
             bits = round(self.download_mb * 8e6)
             return PoissonDownloads(rng, bits, round(bits / self.mean_mbps * 1000))
-        recorded = LegSettings(trace=self.trace, trace_column=self.trace_column)
+        recorded = LegDirection(trace=self.trace, trace_column=self.trace_column)
         return RecordedLoad(recorded.capacity())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.scenario.leg import LegDirection
 
 if TYPE_CHECKING:
     from minitopo_dc.scenario.scenario import Scenario
@@ -45,7 +45,7 @@ def _work(scenario: Scenario) -> str:
     return ", ".join([scenario.workload.kind, *words])
 
 
-def _words(radio: LegSettings) -> str:
+def _words(radio: LegDirection) -> str:
     """Return a direction's settings in words, without those that do nothing."""
     if radio.wifi is not None:
         capacity = "WiFi"

@@ -18,7 +18,7 @@ from minitopo_dc.registry import with_loaded_plugins
 from minitopo_dc.scenario.cell import CellSettings
 from minitopo_dc.scenario.kernel import check_kernel_bearer, check_wire_bearer
 from minitopo_dc.scenario.layer2 import WifiSettings
-from minitopo_dc.scenario.leg import LegSettings, MakeLeg
+from minitopo_dc.scenario.leg import LegDirection, MakeLeg
 from minitopo_dc.scenario.pdcp import Pdcp
 
 NO_LIMIT: tuple[int | None, int | None] = (None, None)
@@ -79,7 +79,7 @@ class ElementLeg(Settings):
 
     leg: LegNumber
     interface: Interface
-    radio: LegSettings
+    radio: LegDirection
     seed: str
     """Seeds the losses and the jitter of this direction."""
     shared: LeftOut[WifiEnd | None] = None

@@ -8,13 +8,13 @@ from minitopo_dc.fields.base import SettingsError
 from minitopo_dc.link import RateCapacity
 from minitopo_dc.link.queue.discipline import DROP_TAIL
 from minitopo_dc.pdcp import sees_legs
-from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.scenario.leg import LegDirection
 from minitopo_dc.scenario.pdcp import Pdcp
 
 JITTER = "jitter_ms without 'jitter: uniform' and 'reorder: true'"
 
 
-def kernel_rates(radio: LegSettings) -> RateCapacity:
+def kernel_rates(radio: LegDirection) -> RateCapacity:
     """Return the capacity of a leg that the kernel can emulate; read its trace, if any.
 
     Raises:
@@ -83,7 +83,7 @@ ELEMENT_ONLY = (
 """Fields of a direction that the element's legs alone have, unless they are empty."""
 
 
-def _refused(radio: LegSettings) -> Iterator[str]:
+def _refused(radio: LegDirection) -> Iterator[str]:
     """Yield the fields that the kernel has nothing for, now or after one of the changes."""
     yield from (name for name in ELEMENT_ONLY if getattr(radio, name))
     if radio.queue_discipline != DROP_TAIL:

@@ -135,7 +135,7 @@ class DirectionOnly(DirectionFields, total=False):
     outages: Sequence[Sequence[float | str]]
 
 
-class LegSettings(Settings):
+class LegDirection(Settings):
     """One direction of one leg. The defaults are the default point of the DC papers (table 4.3)."""
 
     rate_mbps: Rate | None = None
@@ -239,7 +239,7 @@ class LegSettings(Settings):
             if self.delay_varies:
                 words = f"with {self._varied} allowed: normal"
                 raise ValueError(f"jitter: uniform needs delay_ms; {words}")
-            stages: list[LegSettings] = [self, *(stage for _, stage in self.stages())]
+            stages: list[LegDirection] = [self, *(stage for _, stage in self.stages())]
             for stage in stages:
                 if stage.jitter_ms > stage.delay_ms:
                     raise ValueError("jitter_ms: a uniform jitter may be at most delay_ms")
@@ -283,9 +283,9 @@ class LegSettings(Settings):
                 raise ValueError(f"changes: a change of {what} needs {other}")
         return self
 
-    def stages(self) -> Iterator[tuple[LegChange, LegSettings]]:
+    def stages(self) -> Iterator[tuple[LegChange, LegDirection]]:
         """Yield each change, with the settings of the leg from then on."""
-        stage: LegSettings = self
+        stage: LegDirection = self
         for change in self.changes:
             named = change.named()
             error = named.pop("block_error_percent", None)
@@ -545,7 +545,7 @@ def _read_once(trace: Path, column: str, time_column: str | None, _changed: int)
 
 @lru_cache(maxsize=256)
 def _open_once(
-    radio: LegSettings, _changed: int | None
+    radio: LegDirection, _changed: int | None
 ) -> tuple[Capacity, Sequence[int], Sequence[Fraction]]:
     """Return a capacity and its shares over time, as many runs of a campaign have the same legs."""
     return radio.capacity(), *radio.shares()

@@ -15,7 +15,7 @@ from pydantic import model_validator
 from minitopo_dc.fields.base import Settings, SettingsError
 from minitopo_dc.fields.ranges import Milliseconds, Moment, Number
 from minitopo_dc.scenario.change import LegChange
-from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.scenario.leg import LegDirection
 from minitopo_dc.scenario.radio import Leg, Outage
 
 Kind = Literal["pscell_change", "scg_failure", "mcg_failure", "scg_addition"]
@@ -119,7 +119,7 @@ def losing(leg: Leg, event: MobilityEvent) -> Leg:
     return leg.model_copy(update=directions)
 
 
-def _with_loss(radio: LegSettings, begin_s: float, end_s: float) -> tuple[LegChange, ...]:
+def _with_loss(radio: LegDirection, begin_s: float, end_s: float) -> tuple[LegChange, ...]:
     """Return the changes of a direction that also loses all from one time to another (s)."""
     losses = [(change.at_s, change.loss_percent) for change in radio.changes]
     usual = [loss for at_s, loss in losses if loss is not None and at_s <= end_s]

@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.pdcp import DISCARD_TIMER_MS, T_REORDERING_MS
 from minitopo_dc.pdcp.transmitting.legs import MIN_PACKETS
-from minitopo_dc.scenario.leg import PACKET_BYTES, LegSettings
+from minitopo_dc.scenario.leg import PACKET_BYTES, LegDirection
 from minitopo_dc.scenario.pdcp import FlowControlSettings
 from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
@@ -112,7 +112,7 @@ def _uplink(legs: Sequence[Leg], xn_ms: float) -> dict[str, Any]:
 
 
 def _timers(
-    radios: Sequence[LegSettings], xn_ms: float, held_ms: Sequence[float]
+    radios: Sequence[LegDirection], xn_ms: float, held_ms: Sequence[float]
 ) -> dict[str, Any]:
     timer = t_reordering_ms(radios, xn_ms, held_ms)
     return {
@@ -122,7 +122,9 @@ def _timers(
     }
 
 
-def t_reordering_ms(radios: Sequence[LegSettings], xn_ms: float, held_ms: Sequence[float]) -> float:
+def t_reordering_ms(
+    radios: Sequence[LegDirection], xn_ms: float, held_ms: Sequence[float]
+) -> float:
     """Return the least t-Reordering of TS 38.331 (ms) that waits for the latest PDU of any leg.
 
     A PDU is latest by its leg's greatest delay, jitter, Xn, grant, the time in the node's queue and
@@ -143,7 +145,7 @@ def t_reordering_ms(radios: Sequence[LegSettings], xn_ms: float, held_ms: Sequen
     return float(_least(T_REORDERING_MS, latest - min(map(min, delays))) or T_REORDERING_MS[-1])
 
 
-def discard_timer_ms(radios: Sequence[LegSettings], timer_ms: float) -> float | str:
+def discard_timer_ms(radios: Sequence[LegDirection], timer_ms: float) -> float | str:
     """Return the least discardTimer of TS 38.331 (ms) that drops nothing which is still of use.
 
     It is not below t-Reordering, and above `QUEUES` times the time in which all queues of the legs
@@ -159,7 +161,7 @@ def _least(values: Sequence[int], least: float) -> float | None:
     return next((float(value) for value in values if value >= least), None)
 
 
-def _delays_ms(radio: LegSettings) -> tuple[float, float]:
+def _delays_ms(radio: LegDirection) -> tuple[float, float]:
     """Return the least and the greatest propagation delay of a leg's direction, with jitter."""
     spread = JITTER_DEVIATIONS if radio.jitter == "normal" else 1.0
     delays = []
@@ -173,7 +175,7 @@ def _delays_ms(radio: LegSettings) -> tuple[float, float]:
     return min(max(0.0, mean - jitter) for mean, jitter in delays), max(map(sum, delays))
 
 
-def _waits_ms(radio: LegSettings, held_ms: float) -> float:
+def _waits_ms(radio: LegDirection, held_ms: float) -> float:
     """Return what a grant, a node's queue and retransmissions take at most.
 
     A node wants two packets at least (`LegNode`). Of `am` one retransmission by RLC counts, which
@@ -189,6 +191,6 @@ def _waits_ms(radio: LegSettings, held_ms: float) -> float:
     return wait_ms + (max(radio.rlc.status_ms, harq_ms) + harq_ms)
 
 
-def _mean_bps(radio: LegSettings) -> float:
+def _mean_bps(radio: LegDirection) -> float:
     """Return the mean capacity over the first `MEAN_S` s, at least 1 bit/s."""
     return max(1.0, radio.capacity().bits_between(0, MEAN_S * NS_PER_S) / MEAN_S)

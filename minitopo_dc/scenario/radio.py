@@ -21,7 +21,7 @@ from minitopo_dc.fields.base import (
 )
 from minitopo_dc.fields.ranges import UPLINK_MBPS, Direction, Moment, MomentAbove
 from minitopo_dc.scenario.layer2 import WifiSettings
-from minitopo_dc.scenario.leg import DirectionFields, DirectionOnly, LegSettings, NoTraceError
+from minitopo_dc.scenario.leg import DirectionFields, DirectionOnly, LegDirection, NoTraceError
 from minitopo_dc.units import NS_PER_S
 
 Outage = tuple[Moment, MomentAbove]
@@ -43,14 +43,14 @@ class Leg(Settings):
     model_config = ConfigDict(defer_build=False)
 
     BESIDE: ClassVar[tuple[str, ...]] = tuple(
-        name for name in LegSettings.model_fields if name not in ("wifi", "outages")
+        name for name in LegDirection.model_fields if name not in ("wifi", "outages")
     )
     """Fields of a direction that may stand beside both."""
 
     wifi: LeftOut[WifiSettings | None] = None
     """The medium that both directions share; they have no capacity of their own then."""
-    downlink: LegSettings
-    uplink: LegSettings = Field(default_factory=lambda: LegSettings(rate_mbps=UPLINK_MBPS))
+    downlink: LegDirection
+    uplink: LegDirection = Field(default_factory=lambda: LegDirection(rate_mbps=UPLINK_MBPS))
     """By default the papers', whose propagation another downlink's replaces (`_uplink`)."""
     outages: LeftOut[tuple[Outage, ...]] = ()
     """When both directions are down, in ascending order; beside the outages of each of them."""
@@ -60,8 +60,8 @@ class Leg(Settings):
         def __init__(
             self,
             *,
-            downlink: LegSettings | DirectionOnly | Mapping[str, Any] | None = None,
-            uplink: LegSettings | DirectionOnly | Mapping[str, Any] | None = None,
+            downlink: LegDirection | DirectionOnly | Mapping[str, Any] | None = None,
+            uplink: LegDirection | DirectionOnly | Mapping[str, Any] | None = None,
             wifi: WifiSettings | Mapping[str, Any] | None = None,
             outages: Sequence[Sequence[float]] = (),
             **fields: Unpack[DirectionFields],
@@ -94,7 +94,7 @@ class Leg(Settings):
         for name, value in changes.items():
             if name in _WAYS and isinstance(value, Mapping):
                 tell_of_one_direction(name, both.keys() & value)
-                old: LegSettings = getattr(self, name)
+                old: LegDirection = getattr(self, name)
                 new = {key: changed(getattr(old, key, None), value[key], key) for key in value}
                 parts[name] = _merged(parts[name], new)
             else:
@@ -151,7 +151,7 @@ class Leg(Settings):
                 _check_order(f"outages and {name}.outages", _in_order(self.outages, own.outages))
         return self
 
-    def direction(self, name: Direction) -> LegSettings:
+    def direction(self, name: Direction) -> LegDirection:
         """Return one direction, with the outages that it shares with the other."""
         radio = self.downlink if name == "downlink" else self.uplink
         if not self.outages:
@@ -189,7 +189,7 @@ def _is_up(leg: Leg) -> bool:
     return not has_outage and bool(_bits(leg.downlink) and _bits(leg.uplink))
 
 
-def _bits(radio: LegSettings) -> int:
+def _bits(radio: LegDirection) -> int:
     """Return what the first second carries; 0 without its trace, which the run will ask for."""
     try:
         return radio.capacity().bits_between(0, NS_PER_S)
@@ -205,7 +205,7 @@ def _round_trip_ns(leg: Leg) -> int:
 
 
 def _signature() -> Signature:
-    fields = {name: LegSettings.model_fields[name] for name in Leg.BESIDE}
+    fields = {name: LegDirection.model_fields[name] for name in Leg.BESIDE}
     fields |= {name: field for name, field in Leg.model_fields.items() if name not in fields}
     return Signature(
         [
@@ -243,7 +243,7 @@ def _check_both(both: Mapping[str, Any], *, with_rate: bool) -> None:
     """Report an error of both directions once; errors of one direction are reported there."""
     capacity = {"rate_mbps": 1} if with_rate and not {"rate_mbps", "trace"} & both.keys() else {}
     try:
-        LegSettings.model_validate({**both, **capacity})
+        LegDirection.model_validate({**both, **capacity})
     except ValidationError as error:
         faults = [fault for fault in error.errors(include_url=False) if fault["loc"]]
         if faults:
@@ -253,7 +253,7 @@ def _check_both(both: Mapping[str, Any], *, with_rate: bool) -> None:
 
 def _fields(direction: Any) -> Any:
     """Return what was given of a direction, but for the medium, which it has from here."""
-    if isinstance(direction, LegSettings):
+    if isinstance(direction, LegDirection):
         return {name: value for name, value in given(direction).items() if name != "wifi"}
     return direction
 
@@ -333,7 +333,7 @@ def _of_air(given: Mapping[str, Any], downlink: Mapping[str, Any]) -> dict[str, 
     names = PROPAGATION[len(_DELAYS) :] if own else PROPAGATION
     air = {name: downlink[name] for name in names if name in downlink}
     try:
-        LegSettings.model_validate({"rate_mbps": 1, **air})
+        LegDirection.model_validate({"rate_mbps": 1, **air})
     except ValidationError as error:
         return {} if any(fault["loc"] for fault in error.errors(include_url=False)) else air
     return air

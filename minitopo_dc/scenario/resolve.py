@@ -20,7 +20,7 @@ from minitopo_dc.fields.base import SettingsError, error_text
 from minitopo_dc.fields.path_schedule import PathEvent, PathPlan
 from minitopo_dc.fields.ranges import Direction, Moment
 from minitopo_dc.scenario.change import STEP_S
-from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.scenario.leg import LegDirection
 from minitopo_dc.scenario.mobility import losing
 from minitopo_dc.scenario.radio import Leg, Outage
 from minitopo_dc.scenario.scenario import Scenario
@@ -204,7 +204,7 @@ def _best_leg(scenario: Scenario, rates: Rates) -> dict[str, Any]:
     return values
 
 
-def _following(radio: LegSettings, name: str, best: Sequence[int], rates: Rates) -> dict[str, Any]:
+def _following(radio: LegDirection, name: str, best: Sequence[int], rates: Rates) -> dict[str, Any]:
     if radio.changes:
         raise SettingsError(f"handover: case sp: legs.0.{name}.changes: allowed: none")
     chosen = [rates[leg - 1][second] for second, leg in enumerate(best)]
@@ -231,7 +231,7 @@ def _rates(scenario: Scenario, name: Direction) -> Rates:
 
 
 @lru_cache(maxsize=MAX_CACHED)
-def _direction_rates(radio: LegSettings, seconds: int, _changed: int | None) -> tuple[float, ...]:
+def _direction_rates(radio: LegDirection, seconds: int, _changed: int | None) -> tuple[float, ...]:
     """Return the whole bits of each second, in Mbit/s, cached for campaigns of many scenarios."""
     edges = range(0, (seconds + 1) * NS_PER_S, NS_PER_S)
     # RLC takes its part of what the leg is given, whichever it follows.

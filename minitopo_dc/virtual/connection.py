@@ -27,8 +27,8 @@ from minitopo_dc.scenario.addresses import (
 )
 from minitopo_dc.units import NS_PER_MS
 from minitopo_dc.virtual.core import Core
-from minitopo_dc.virtual.element import Element, delayed
-from minitopo_dc.virtual.host import VirtualHost
+from minitopo_dc.virtual.element import VirtualElement, delayed
+from minitopo_dc.virtual.host import EndHost
 from minitopo_dc.virtual.packet import Flow, Take
 from minitopo_dc.workloads import Measurement, Realtime
 from minitopo_dc.workloads.path_reports import PathSample
@@ -112,7 +112,7 @@ class AnyConnection(ABC):
     def received_bytes(self) -> int:
         """Return the IP bytes that reached the client."""
 
-    def attach(self, gnb: Element, ue: Element) -> None:
+    def attach(self, gnb: VirtualElement, ue: VirtualElement) -> None:
         """Connect both hosts to the routers next to them, the server by a wire with a delay.
 
         A proxy is on gnb; the wire is behind it.
@@ -130,7 +130,7 @@ class AnyConnection(ABC):
     def takers(self, host: Literal["client", "server"]) -> Sequence[Take]:
         """Return for each flow to a host the function that takes its packets there."""
 
-    def hosts(self) -> list[tuple[VirtualHost, Sequence[Flow]]]:
+    def hosts(self) -> list[tuple[EndHost, Sequence[Flow]]]:
         """Return the end hosts that are parts of the core, each with the flows that lead to it."""
         return []
 
@@ -215,7 +215,7 @@ class SansIoConnection(AnyConnection):
         taker = self.client_host if host == "client" else self.server_host
         return [taker.receive] * len(self.uplinks)
 
-    def hosts(self) -> list[tuple[VirtualHost, Sequence[Flow]]]:
+    def hosts(self) -> list[tuple[EndHost, Sequence[Flow]]]:
         """Return both end hosts, each with the flows that lead to it."""
         return [(self.client_host, self.downlinks), (self.server_host, self.uplinks)]
 

@@ -13,10 +13,10 @@ from minitopo_dc.router.native import PYTHON_ONLY
 from minitopo_dc.runners.virtual import EndpointInC
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Pdcp, Scenario
 from minitopo_dc.scenario.element import ElementSettings
-from minitopo_dc.virtual.element import Element
-from minitopo_dc.virtual.host import VirtualHost
-from minitopo_dc.virtual.loop import AnyLoop, Loop
-from minitopo_dc.virtual.native import NativeElement, NativeHost, NativeLoop
+from minitopo_dc.virtual.element import VirtualElement
+from minitopo_dc.virtual.host import EndHost
+from minitopo_dc.virtual.loop import AnyLoop, VirtualLoop
+from minitopo_dc.virtual.native import NativeHost, VirtualNativeElement, VirtualNativeLoop
 from minitopo_dc.virtual.packet import Flow
 from minitopo_dc.virtual.packet_log import FollowingElement
 
@@ -26,8 +26,8 @@ class Core:
 
     def __init__(self, *, follows: bool = False) -> None:
         """Make the event loop of a run; `follows`: elements note where packets are."""
-        self.loop: AnyLoop = Loop()
-        self._element = FollowingElement if follows else Element
+        self.loop: AnyLoop = VirtualLoop()
+        self._element = FollowingElement if follows else VirtualElement
 
     def element(
         self,
@@ -36,28 +36,28 @@ class Core:
         leg_of: Mapping[str, int],
         processing_ns: int,
         paths: Mapping[int, WifiPath],
-    ) -> Element:
+    ) -> VirtualElement:
         """Return the legs and bearers of one router host."""
         return self._element(
             settings, self.loop, leg_of=leg_of, processing_ns=processing_ns, paths=paths
         )
 
-    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> VirtualHost:
+    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> EndHost:
         """Return an end host that sends on `flows`."""
-        return VirtualHost(self.loop, flows, cpu_ns=cpu_ns)
+        return EndHost(self.loop, flows, cpu_ns=cpu_ns)
 
-    def join(self, ends: Sequence[tuple[VirtualHost, Iterable[Flow]]]) -> None:
+    def join(self, ends: Sequence[tuple[EndHost, Iterable[Flow]]]) -> None:
         """Shorten the way between hosts, each with the flows that lead to it, where possible."""
 
 
 class NativeCore(Core):
     """The core in C for all frequent work; hosts with Python endpoints exchange packets with it."""
 
-    loop: NativeLoop
+    loop: VirtualNativeLoop
 
     def __init__(self, *, observed: bool) -> None:
         """Make a native core; `observed`: each packet has to be seen at the end hosts."""
-        self.loop = NativeLoop()
+        self.loop = VirtualNativeLoop()
         self._flows: dict[Flow, Any] = {}
         self._observed = observed
 
@@ -68,20 +68,20 @@ class NativeCore(Core):
         leg_of: Mapping[str, int],
         processing_ns: int,
         paths: Mapping[int, WifiPath],
-    ) -> Element:
+    ) -> VirtualElement:
         """Return the legs and bearers of one router host."""
         assert not paths
-        return NativeElement(
+        return VirtualNativeElement(
             settings, self.loop, self._flows, leg_of=leg_of, processing_ns=processing_ns
         )
 
-    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> VirtualHost:
+    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> EndHost:
         """Return an end host that sends on `flows`."""
         if cpu_ns or self._observed:
             return super().host(flows, cpu_ns=cpu_ns)
         return NativeHost(self.loop, flows)
 
-    def join(self, ends: Sequence[tuple[VirtualHost, Iterable[Flow]]]) -> None:
+    def join(self, ends: Sequence[tuple[EndHost, Iterable[Flow]]]) -> None:
         """Have C carry the datagrams between hosts, each with the flows that lead to it, if it can.
 
         It can where no host takes CPU time or is observed, and all endpoints are picoquic's.

@@ -32,14 +32,14 @@ from minitopo_dc.scenario.element import (
     TransmitBearer,
 )
 from minitopo_dc.virtual.loop import AnyLoop, WaitingLine
-from minitopo_dc.virtual.packet import Flow, Journey, Packet, Take
+from minitopo_dc.virtual.packet import Flow, Packet, PacketMoments, Take
 
 T = TypeVar("T")
 Arrived = tuple[int, Packet, int]
 """A PDU that crossed a leg: the leg's number, the packet, its COUNT."""
 
 
-class LegDriver(drivers.LegDriver[Held]):
+class VirtualLegDriver(drivers.LegDriver[Held]):
     """The driver of one direction of a leg, which leads to the other element."""
 
     arrive: Callable[[Arrived], None]
@@ -65,7 +65,7 @@ class PacketOnLeg(PduOnLeg):
 
     __slots__ = ("_leg", "_packet")
 
-    def __init__(self, packet: Packet, bearer: int, count: int, leg: LegDriver) -> None:
+    def __init__(self, packet: Packet, bearer: int, count: int, leg: VirtualLegDriver) -> None:
         """Give a packet of a bearer its COUNT, for a leg."""
         self.bearer, self.number = bearer, count
         self._packet = packet
@@ -92,20 +92,20 @@ class PacketOnLeg(PduOnLeg):
         return self._packet
 
     @property
-    def journey(self) -> Journey | None:
+    def moments(self) -> PacketMoments | None:
         """Return the way of the packet on this leg."""
-        return self._packet.journey
+        return self._packet.moments
 
     def separate(self) -> None:
         """Tell this leg's copy of the packet from those on others."""
         self._packet = copy(self._packet)
-        self._packet.journey = copy(self._packet.journey)
+        self._packet.moments = copy(self._packet.moments)
 
     def drop(self) -> None:
         """Forget the PDU: nobody waits for a packet of the other hosts."""
 
 
-class TransmitDriver(drivers.TransmitDriver[Packet, LegDriver]):
+class VirtualTransmitDriver(drivers.TransmitDriver[Packet, VirtualLegDriver]):
     """The driver of the transmitting entity of one bearer."""
 
     def __init__(
@@ -113,7 +113,7 @@ class TransmitDriver(drivers.TransmitDriver[Packet, LegDriver]):
         bearer: int,
         entity: TransmittingEntity[Packet],
         sn_format: SnFormat,
-        legs: Sequence[LegDriver],
+        legs: Sequence[VirtualLegDriver],
         loop: AnyLoop,
     ) -> None:
         """Put PDUs with headers of this format on the legs."""
@@ -134,7 +134,7 @@ class TransmitDriver(drivers.TransmitDriver[Packet, LegDriver]):
             leg.push(held, packet.size + self._header, now)
 
 
-class ReceiveDriver(drivers.ReceiveDriver[Packet]):
+class VirtualReceiveDriver(drivers.ReceiveDriver[Packet]):
     """The driver of the receiving entity of one bearer."""
 
     def __init__(
@@ -168,10 +168,10 @@ def delayed(loop: AnyLoop, delay: int, take: Callable[[T], None]) -> Callable[[T
     return lambda item: line.push(item, loop.now + delay)
 
 
-class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
+class VirtualElement(AnyElement[VirtualLegDriver, VirtualTransmitDriver, VirtualReceiveDriver]):
     """The legs and bearers of one router host."""
 
-    leg_driver: ClassVar[type[LegDriver]] = LegDriver
+    leg_driver: ClassVar[type[VirtualLegDriver]] = VirtualLegDriver
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         self._incoming: dict[Flow, Callable[[Arrived], None]] = {}
         self._started = loop.now
 
-    def _leg_driver(self, leg: ElementLeg) -> LegDriver:
+    def _leg_driver(self, leg: ElementLeg) -> VirtualLegDriver:
         driver = self.leg_driver(leg.leg, self._built(leg, self._paths), self._loop)
         if leg.radio.mtu_icmp:
             driver.mtu = leg.radio.mtu_bytes
@@ -212,7 +212,7 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
             driver.answer = lambda error: line.push(error, self._loop.now)
         return driver
 
-    def connect(self, peer: Element) -> None:
+    def connect(self, peer: VirtualElement) -> None:
         """Connect this element's legs to `peer`, which takes the PDUs that cross them."""
         for number, leg in self._legs.items():
             leg.arrive = peer.arrive
@@ -282,8 +282,8 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
 
     def _transmitter(
         self, bearer: TransmitBearer, entity: TransmittingEntity[Any]
-    ) -> TransmitDriver:
-        return TransmitDriver(
+    ) -> VirtualTransmitDriver:
+        return VirtualTransmitDriver(
             bearer.bearer,
             entity,
             sn_format(bearer.pdcp.sn_bits),
@@ -293,9 +293,9 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
 
     def _receiver(
         self, bearer: ReceiveBearer, entity: ReceivingEntity[Any], reports: ReportMaker | None
-    ) -> ReceiveDriver:
+    ) -> VirtualReceiveDriver:
         positions = {number: position for position, number in enumerate(bearer.legs)}
-        return ReceiveDriver(bearer.bearer, entity, positions, self._loop, reports=reports)
+        return VirtualReceiveDriver(bearer.bearer, entity, positions, self._loop, reports=reports)
 
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
         flow = Flow((str(leg.source), port), (str(leg.destination), port))

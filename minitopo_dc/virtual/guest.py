@@ -15,7 +15,7 @@ from minitopo_dc.runners.virtual import GuestFlow
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.virtual.connection import AnyConnection, cpu_ns
 from minitopo_dc.virtual.core import Core
-from minitopo_dc.virtual.element import Element, delayed
+from minitopo_dc.virtual.element import VirtualElement, delayed
 from minitopo_dc.virtual.loop import AnyLoop, WaitingLine
 from minitopo_dc.virtual.packet import Flow, Packet, Take
 
@@ -76,7 +76,7 @@ class GuestConnection(AnyConnection):
             return [partial(self._proxy.receive, self._last_card) for _ in cards]
         return [partial(self._server.receive, 0) for _ in cards]
 
-    def attach(self, gnb: Element, ue: Element) -> None:
+    def attach(self, gnb: VirtualElement, ue: VirtualElement) -> None:
         """Connect the hosts to the routers, and a proxy, if there is one, to the server."""
         super().attach(gnb, ue)
         proxy, server, card = self.facts.proxy_address, self.facts.server_address, self._last_card
@@ -157,7 +157,7 @@ class GuestConnection(AnyConnection):
 class GuestHost:
     """The part of a host that is outside its guest: the CPU time of each packet.
 
-    As in `VirtualHost`, reading a packet, and sending one, each take `cpu_ns`; the CPU does one
+    As in `EndHost`, reading a packet, and sending one, each take `cpu_ns`; the CPU does one
     thing at a time.
     """
 

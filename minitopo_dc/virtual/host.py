@@ -81,7 +81,7 @@ class ReceiveBuffer:
         return (1 << (head - 1).bit_length()) + cls.DESCRIPTOR_BYTES
 
 
-class VirtualHost:
+class EndHost:
     """A process on one CPU between its sockets and its endpoint.
 
     - The CPU takes `cpu_ns` to read a datagram and `cpu_ns` to send one, one after the other.

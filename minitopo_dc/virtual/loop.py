@@ -53,7 +53,7 @@ class AnyLoop(Protocol):
         """Fire what is due until `stop`, until `end` (ns), or until nothing is left to do."""
 
 
-class Loop:
+class VirtualLoop:
     """An event loop that fires timers in order of time, and of one moment in order of setting."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class LoopTimer:
 
     __slots__ = ("_loop", "at", "fire")
 
-    def __init__(self, loop: Loop, fire: Callable[[], None]) -> None:
+    def __init__(self, loop: VirtualLoop, fire: Callable[[], None]) -> None:
         self.at: int | None = None
         self.fire = fire
         self._loop = loop

@@ -25,13 +25,13 @@ from minitopo_dc.scenario.element import (
     ReportLeg,
     TransmitBearer,
 )
-from minitopo_dc.virtual.element import Element
-from minitopo_dc.virtual.host import VirtualHost
+from minitopo_dc.virtual.element import VirtualElement
+from minitopo_dc.virtual.host import EndHost
 from minitopo_dc.virtual.loop import START_NS, TimedPart
 from minitopo_dc.virtual.packet import Flow, Packet, Take
 
 
-class NativeElement(Element):
+class VirtualNativeElement(VirtualElement):
     """The legs and bearers of one router host, in C."""
 
     _loop: Any
@@ -54,9 +54,9 @@ class NativeElement(Element):
         self._peer = self
         super().__init__(settings, loop, leg_of=leg_of, processing_ns=processing_ns, paths={})
 
-    def connect(self, peer: Element) -> None:
+    def connect(self, peer: VirtualElement) -> None:
         """Connect this element's legs to `peer`, which takes the PDUs that cross them."""
-        assert isinstance(peer, NativeElement)
+        assert isinstance(peer, VirtualNativeElement)
         self._peer = peer
         for flow in self._report_flows:
             flow.deliver = peer.taker(flow.destination)
@@ -133,8 +133,8 @@ def _driver_of(flow: Flow, bearers: Any, drivers: Any) -> Any:
     return next((driver for bearer, driver in pairs if flow.belongs_to(bearer.match)), None)
 
 
-class NativeLoop:
-    """The counterpart of `minitopo_dc.virtual.loop.Loop` in C, which also carries packets.
+class VirtualNativeLoop:
+    """The counterpart of `minitopo_dc.virtual.loop.VirtualLoop` in C, which also carries packets.
 
     C knows a packet of Python's by a number, its token, for as long as it may still arrive.
     """
@@ -211,7 +211,7 @@ class NativeTimer:
 
     __slots__ = ("_lib", "_loop", "_pointer", "fire")
 
-    def __init__(self, loop: NativeLoop, fire: Callable[[], None]) -> None:
+    def __init__(self, loop: VirtualNativeLoop, fire: Callable[[], None]) -> None:
         """Make a timer that is not set."""
         self.fire = fire
         self._loop = loop
@@ -238,10 +238,10 @@ class NativeTimer:
         self._loop.fail(error)
 
 
-class NativeHost(VirtualHost):
+class NativeHost(EndHost):
     """A host without CPU time, which works like one of the Python core until `join`."""
 
-    def __init__(self, loop: NativeLoop, flows: Sequence[Flow]) -> None:
+    def __init__(self, loop: VirtualNativeLoop, flows: Sequence[Flow]) -> None:
         """Make a host that sends on `flows`, once `endpoint` is set."""
         super().__init__(loop, flows, cpu_ns=0)
         self._native = loop

@@ -69,7 +69,7 @@ class Flow:
         )
 
 
-class Journey:
+class PacketMoments:
     """The moments (ns) on the way of one copy of a packet, in a run with `packet_delays`.
 
     Attributes:
@@ -97,7 +97,7 @@ class Journey:
 class Packet:
     """One packet, whose `size` is that of the IP packet in bytes."""
 
-    __slots__ = ("data", "ecn", "flow", "journey", "number", "size")
+    __slots__ = ("data", "ecn", "flow", "moments", "number", "size")
     number: int
     """Of a run that records its packets only: 1, 2, ... among those of its flow and direction."""
 
@@ -105,7 +105,7 @@ class Packet:
         self.flow = flow
         self.data = data
         self.size = len(data) + flow.headers_bytes
-        self.journey: Journey | None = None
+        self.moments: PacketMoments | None = None
         self.ecn = flow.ecn if flow.headers_bytes else code_point(data)
 
     @property

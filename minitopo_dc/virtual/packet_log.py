@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from minitopo_dc.capture import CaptureFile
-from minitopo_dc.link import AnyLeg, Leg, RlcLeg
+from minitopo_dc.link import AnyLeg, CapacityLeg, RlcLeg
 from minitopo_dc.router.drivers import Held, Loop
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.virtual.element import Arrived, Element, LegDriver, PacketOnLeg
+from minitopo_dc.virtual.element import Arrived, PacketOnLeg, VirtualElement, VirtualLegDriver
 from minitopo_dc.virtual.loop import AnyLoop
-from minitopo_dc.virtual.packet import Journey, Packet
+from minitopo_dc.virtual.packet import Packet, PacketMoments
 
 
 class PacketLog(ABC):
@@ -80,16 +80,16 @@ class PacketDelays(PacketLog):
     )
 
     def sent(self, flow: int, direction: str, packet: Packet) -> None:
-        """Give a packet that is sent now its number, and begin its journey."""
+        """Give a packet that is sent now its number, and begin its moments."""
         super().sent(flow, direction, packet)
-        packet.journey = Journey(self._loop.now)
+        packet.moments = PacketMoments(self._loop.now)
 
     def received(self, flow: int, direction: str, packet: Packet) -> None:
         """Add the row of a packet that is received now."""
-        journey = packet.journey
-        assert journey is not None
-        parts = journey.parts(self._loop.now)
-        self._add(flow, direction, packet.size, packet.number, journey.leg, *parts)
+        moments = packet.moments
+        assert moments is not None
+        parts = moments.parts(self._loop.now)
+        self._add(flow, direction, packet.size, packet.number, moments.leg, *parts)
 
 
 class HostCapture:
@@ -142,12 +142,12 @@ def packet_logs(scenario: Scenario, directory: Path, loop: AnyLoop) -> Iterator[
         yield PacketDelays(directory, loop)
 
 
-class FollowingLegDriver(LegDriver):
+class FollowingLegDriver(VirtualLegDriver):
     """A driver that notes when packets join the leg's queue, and leave it."""
 
     def __init__(self, number: int, leg: AnyLeg[Held], loop: Loop) -> None:
         """Run the leg of this number on a host's loop."""
-        assert isinstance(leg, Leg | RlcLeg)
+        assert isinstance(leg, CapacityLeg | RlcLeg)
         leg.observe(_pass)
         super().__init__(number, leg, loop)
 
@@ -156,26 +156,26 @@ class FollowingLegDriver(LegDriver):
         assert isinstance(packet, Packet | PacketOnLeg)
         if isinstance(packet, PacketOnLeg):
             packet.separate()
-        journey = packet.journey
-        if journey is not None:  # a report has none
-            journey.leg, journey.joined = self.number, now
+        moments = packet.moments
+        if moments is not None:  # a report has none
+            moments.leg, moments.joined = self.number, now
         super().push(packet, size, now)
 
 
-class FollowingElement(Element):
+class FollowingElement(VirtualElement):
     """An element that notes when packets join, pass and leave its legs."""
 
     leg_driver = FollowingLegDriver
 
     def arrive(self, arrived: Arrived) -> None:
         """Take a PDU that crossed a leg of the other element, and note when."""
-        journey = arrived[1].journey
-        assert journey is not None
-        journey.arrived = self._loop.now
+        moments = arrived[1].moments
+        assert moments is not None
+        moments.arrived = self._loop.now
         super().arrive(arrived)
 
 
 def _pass(packet: Packet | PacketOnLeg, begun: int, carried: int, ready: int) -> None:
-    journey = packet.journey
-    if journey is not None:
-        journey.begun, journey.carried, journey.ready = begun, carried, ready
+    moments = packet.moments
+    if moments is not None:
+        moments.begun, moments.carried, moments.ready = begun, carried, ready

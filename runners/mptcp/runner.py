@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import StringConstraints
 
 from minitopo_dc.linux_guest.library import find_agent, proxy_missing
-from minitopo_dc.linux_guest.orders import EndpointChange, proxy_orders
+from minitopo_dc.linux_guest.orders import EndpointOrder, proxy_orders
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
 from minitopo_dc.runners.mptcp.endpoints import (
@@ -55,11 +55,11 @@ class EndpointChanges:
         """Return how many subflows there may be beside the first, as on the real clock."""
         return max(DEFAULT_SUBFLOWS, max_subflows(self._transfer))
 
-    def orders(self) -> Sequence[EndpointChange]:
+    def orders(self) -> Sequence[EndpointOrder]:
         """Return the endpoints with which the plan begins, then the changes of its events."""
         begin = self._transfer.begin_ns or 0
         return [
-            EndpointChange(0 if event is None else begin + round(event.at_s * NS_PER_S), name, leg)
+            EndpointOrder(0 if event is None else begin + round(event.at_s * NS_PER_S), name, leg)
             for event, name, leg in self._changes
         ]
 

@@ -20,7 +20,7 @@ from minitopo_dc.fields import SettingsError, read_yaml
 from minitopo_dc.fields.base import Settings
 from minitopo_dc.fields.yaml_text import MAX_CHARACTERS, MAX_DEPTH
 from minitopo_dc.pdcp import PolicyError, TransmittingEntity, make_policy, sn_format, split_policy
-from minitopo_dc.scenario import LegSettings, Scenario
+from minitopo_dc.scenario import LegDirection, Scenario
 from minitopo_dc.trace import TraceError, read_trace
 
 RATE = "rate_mbps: .*allowed: 1e-06 to 1,000,000 Mbit/s"
@@ -73,11 +73,11 @@ def test_no_value_of_a_scenario_raises_anything_but_a_settings_error(
 
 
 @settings(derandomize=True)
-@given(value=st.sampled_from(HOSTILE), field=st.sampled_from(sorted(LegSettings.model_fields)))
+@given(value=st.sampled_from(HOSTILE), field=st.sampled_from(sorted(LegDirection.model_fields)))
 def test_no_value_of_a_leg_raises_anything_but_a_settings_error(value: Any, field: str) -> None:
     given_fields = {"rate_mbps": 1} if field != "trace" else {}
     try:
-        LegSettings.check({**given_fields, field: value}, "leg").build("1")
+        LegDirection.check({**given_fields, field: value}, "leg").build("1")
     except (SettingsError, TraceError) as error:
         assert str(error)
 
@@ -85,7 +85,7 @@ def test_no_value_of_a_leg_raises_anything_but_a_settings_error(value: Any, fiel
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 10**400, 1e308, 1e-320, 2e7, -1, 0])
 def test_a_rate_outside_its_range_is_told_the_range(value: float) -> None:
     with pytest.raises(SettingsError, match=RATE) as caught:
-        LegSettings.check({"rate_mbps": value}, "leg")
+        LegDirection.check({"rate_mbps": value}, "leg")
     assert value != 2e7 or "is it in bit/s?" in str(caught.value)
 
 
@@ -129,7 +129,7 @@ def test_a_merged_key_may_be_named_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "x" * 5000])
 def test_a_path_that_cannot_be_is_refused(name: str) -> None:
     with pytest.raises(SettingsError, match=r"leg: trace: .*no path"):
-        LegSettings.check({"trace": name}, "leg")
+        LegDirection.check({"trace": name}, "leg")
     with pytest.raises(SettingsError):
         Settings.load(Path(name))
 

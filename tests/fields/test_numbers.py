@@ -28,7 +28,7 @@ from minitopo_dc.numbers import (
     whole,
     with_spread,
 )
-from minitopo_dc.scenario import LegSettings, Pdcp, Scenario
+from minitopo_dc.scenario import LegDirection, Pdcp, Scenario
 
 SCENARIO = """transport: quic
 mode: sc
@@ -147,7 +147,7 @@ def test_a_number_with_a_unit_is_that_in_the_field_s_own(
     fields: dict[str, Any], plain: dict[str, Any]
 ) -> None:
     rate = {"rate_mbps": 20}
-    assert LegSettings.check(rate | fields, "s") == LegSettings.check(rate | plain, "s")
+    assert LegDirection.check(rate | fields, "s") == LegDirection.check(rate | plain, "s")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_wrong_unit_is_one_error_with_the_field_the_value_and_the_units(
     field: str, value: str, units: str
 ) -> None:
     with pytest.raises(SettingsError) as caught:
-        LegSettings.check({"rate_mbps": 20, field: value}, "s")
+        LegDirection.check({"rate_mbps": 20, field: value}, "s")
     told = str(caught.value)
     assert told.startswith(f"s: {field}: {value} is no number in digits, such as 10 or 10")
     assert f"units: {units}" in told
@@ -219,7 +219,7 @@ def test_a_wrong_unit_is_one_error_with_the_field_the_value_and_the_units(
     ("kind", "fields", "begin", "end"),
     [
         (
-            LegSettings,
+            LegDirection,
             {"rate_mbps": 20, "queue_packets": "20ms"},
             "s: queue_packets: 20ms is no number in digits, such as ",
             "",

@@ -14,10 +14,10 @@ import pytest
 from minitopo_dc.link import (
     Bernoulli,
     Capacity,
+    CapacityLeg,
     ConstantCapacity,
     ConstantDelay,
     GilbertElliott,
-    Leg,
     LegParameters,
     LossModel,
     RlcParameters,
@@ -35,16 +35,16 @@ NO_DELAY = ConstantDelay(0)
 
 def make_leg(
     capacity: Capacity | int = MBPS_12, *, seed: int = 1, start: bool = True, **fields: Any
-) -> Leg[int]:
+) -> CapacityLeg[int]:
     parameters = LegParameters(**{"queue_packets": None, "delay": NO_DELAY} | fields)
     served = make_capacity(capacity) if isinstance(capacity, int) else capacity
-    leg: Leg[int] = Leg(parameters, served, Random(seed))
+    leg: CapacityLeg[int] = CapacityLeg(parameters, served, Random(seed))
     if start:
         leg.start(0)
     return leg
 
 
-def drain(leg: Leg[int], until: int = 10**15) -> list[tuple[int, int]]:
+def drain(leg: CapacityLeg[int], until: int = 10**15) -> list[tuple[int, int]]:
     """(time, packet) of all that comes out, polling only when the leg asks for it."""
     out = []
     while (now := leg.next_timeout()) is not None and now <= until:
@@ -52,7 +52,7 @@ def drain(leg: Leg[int], until: int = 10**15) -> list[tuple[int, int]]:
     return out
 
 
-def play(leg: Leg[int], steps: str, retuned: dict[str, Any]) -> list[tuple[float, int]]:
+def play(leg: CapacityLeg[int], steps: str, retuned: dict[str, Any]) -> list[tuple[float, int]]:
     """(time in ms, packet) of all that comes out; packets are numbered as they are pushed."""
     out, number = [], 0
     for step in steps.split(", "):
@@ -186,7 +186,9 @@ def test_a_packet_lost_on_the_air_is_counted_when_it_has_left_the_queue() -> Non
 def test_legs_with_the_same_parameters_lose_independently() -> None:
     """The state of the loss model belongs to the leg, not to the parameters."""
     parameters = LegParameters(loss=GilbertElliott(1.0, 1.0))
-    legs: list[Leg[int]] = [Leg(parameters, make_capacity(1000), Random(1)) for _ in range(2)]
+    legs: list[CapacityLeg[int]] = [
+        CapacityLeg(parameters, make_capacity(1000), Random(1)) for _ in range(2)
+    ]
     assert [leg.push(0, 100, 0) for leg in legs] == [True, True]
     model = GilbertElliott(1.0, 1.0)
     for leg in legs:

@@ -19,10 +19,10 @@ from minitopo_dc.link import (
     AnyLeg,
     Bernoulli,
     Capacity,
+    CapacityLeg,
     ConstantCapacity,
     ConstantDelay,
     GilbertElliott,
-    Leg,
     LegParameters,
     RlcLeg,
     RlcParameters,
@@ -147,7 +147,7 @@ with_and_without_rlc = pytest.mark.parametrize(
 def test_departures_and_drops_are_those_of_a_plain_drop_tail_queue(
     load: list[tuple[int, int]], limit: int
 ) -> None:
-    leg: Leg[int] = Leg(
+    leg: CapacityLeg[int] = CapacityLeg(
         LegParameters(queue_packets=limit, delay=ConstantDelay(0)),
         ConstantCapacity(RATE),
         Random(1),

@@ -10,9 +10,9 @@ from hypothesis import given
 
 from minitopo_dc.link import (
     Capacity,
+    CapacityLeg,
     ConstantDelay,
     DelayModel,
-    Leg,
     LegParameters,
     NormalDelay,
     UniformDelay,
@@ -33,9 +33,11 @@ def make_leg(
     delay: DelayModel = AT_ONCE,
     queue_packets: int | None = None,
     queue_bytes: int | None = None,
-) -> Leg[int]:
+) -> CapacityLeg[int]:
     served = make_capacity(capacity) if isinstance(capacity, int) else capacity
-    leg: Leg[int] = Leg(LegParameters(queue_packets, queue_bytes, delay), served, Random(1))
+    leg: CapacityLeg[int] = CapacityLeg(
+        LegParameters(queue_packets, queue_bytes, delay), served, Random(1)
+    )
     leg.start(0)
     return leg
 
@@ -102,7 +104,7 @@ def test_a_leg_that_has_ended_knows_no_time() -> None:
 def test_what_has_room_is_not_dropped_at_the_queue_and_the_rest_is(
     parameters: LegParameters, make: Callable[[], Capacity], load: list[tuple[int, int]]
 ) -> None:
-    leg: Leg[int] = Leg(parameters, make(), Random(1))
+    leg: CapacityLeg[int] = CapacityLeg(parameters, make(), Random(1))
     now = 0
     for number, (gap, size) in enumerate(load):
         now += gap

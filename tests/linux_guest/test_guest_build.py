@@ -15,7 +15,7 @@ from minitopo_dc.extension import NotBuiltError
 from minitopo_dc.extension.make import BuildError
 from minitopo_dc.linux_guest import build, library
 from minitopo_dc.linux_guest.guest import archive
-from minitopo_dc.linux_guest.orders import EndpointChange, Orders, Programs, Shape, Traffic
+from minitopo_dc.linux_guest.orders import EndpointOrder, Orders, Programs, Shape, Traffic
 
 MAKEFILE = "VERSION = 6\nPATCHLEVEL = {}\nSUBLEVEL = 7\n"
 
@@ -203,7 +203,7 @@ def orders(does: Traffic | Programs, **fields: Any) -> dict[str, bytes]:
         first=2,
         client_port=50_000,
         subflows=2,
-        changes=[EndpointChange(0, "add", 1), EndpointChange(2 * 10**9, "delete-initial", 2)],
+        changes=[EndpointOrder(0, "add", 1), EndpointOrder(2 * 10**9, "delete-initial", 2)],
         **fields,
     ).files()
 

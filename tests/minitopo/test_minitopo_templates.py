@@ -11,7 +11,7 @@ from minitopo_dc import cli
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.minitopo import read_minitopo, read_topology
 from minitopo_dc.minitopo.render import DIRECTORY, SUFFIX, Template, render, templates
-from minitopo_dc.scenario import LegSettings
+from minitopo_dc.scenario import LegDirection
 from minitopo_dc.workloads import Ping
 
 NAMES = {template.name for template in templates()}
@@ -70,7 +70,7 @@ def test_a_trace_becomes_changes_that_carry_as_many_bits(name: str, tmp_path: Pa
     trace.write_text("time_s,rate_mbps\n0,10\n1,20\n2,20\n3,0\n4,5\n", encoding="utf-8")
     topology = read_topology(write(tmp_path, name, f"trace={trace}"))
     assert [change["at_s"] for change in topology.c2r[1].changes] == [1, 3, 4]
-    capacity = LegSettings.check(topology.c2r[1].leg()["downlink"], "test").capacity()
+    capacity = LegDirection.check(topology.c2r[1].leg()["downlink"], "test").capacity()
     bits = [capacity.bits_between(at * 10**9, (at + 1) * 10**9) for at in range(5)]
     assert bits == [10e6, 20e6, 20e6, 1e3, 5e6]
 

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.real.element.captures import Captures
-from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver, TransmitDriver
+from minitopo_dc.real.element.drivers import RealLegDriver, RealReceiveDriver, RealTransmitDriver
 from minitopo_dc.real.element.kernel.injection import Injected
-from minitopo_dc.real.element.kernel.loop import Loop
+from minitopo_dc.real.element.kernel.loop import RealLoop
 from minitopo_dc.real.element.native import (
     NativeCaptures,
-    NativeLegDriver,
-    NativeLoop,
-    NativeReceiveDriver,
-    NativeTransmitDriver,
+    RealNativeLegDriver,
+    RealNativeLoop,
+    RealNativeReceiveDriver,
+    RealNativeTransmitDriver,
 )
 from minitopo_dc.router.native import native_transmitter
 from minitopo_dc.scenario.element import ElementSettings
@@ -83,8 +83,8 @@ class InPython:
     def __init__(self, wanted: ElementSettings, clock: Clock) -> None:
         self.log: list[tuple[int, bytes]] = []
         self.packets: list[FakePacket] = []
-        self.clock, self._loop = clock, Loop()
-        self.legs = [LegDriver(leg.leg, leg.build({}), self._loop) for leg in wanted.legs]
+        self.clock, self._loop = clock, RealLoop()
+        self.legs = [RealLegDriver(leg.leg, leg.build({}), self._loop) for leg in wanted.legs]
         self.captures = Captures(wanted, OFFSET)
         bearer, other = wanted.transmit[0], wanted.receive[0]
         numbers = sn_format(bearer.pdcp.sn_bits)
@@ -95,9 +95,9 @@ class InPython:
             flow_control=wanted.flow_control(bearer),
         )
         outlets = [self.captures.outlet(leg, bearer) for leg in self.legs]
-        self.transmit = TransmitDriver(1, entity, numbers, outlets, self._loop)
+        self.transmit = RealTransmitDriver(1, entity, numbers, outlets, self._loop)
         positions = dict(zip(INDICES, range(2), strict=True))
-        self.receive = ReceiveDriver(2, other.pdcp.receiver(2), numbers, positions, self._loop)
+        self.receive = RealReceiveDriver(2, other.pdcp.receiver(2), numbers, positions, self._loop)
         self._takers = (
             self.transmit.on_packet,
             self.captures.arrivals(
@@ -126,17 +126,17 @@ class InC:
 
     def __init__(self, wanted: ElementSettings) -> None:
         self.now = 0
-        self._loop = loop = NativeLoop()
+        self._loop = loop = RealNativeLoop()
         assert isinstance(loop.queues, FakeNetlinkQueues)
         self._queues = loop.queues
         self.packets: list[FakePacket] = []
-        self.legs = [NativeLegDriver(leg, loop, (4, 6)) for leg in wanted.legs]
+        self.legs = [RealNativeLegDriver(leg, loop, (4, 6)) for leg in wanted.legs]
         bearer, other = wanted.transmit[0], wanted.receive[0]
         states = [leg.leg for leg in self.legs]
-        self.transmit = NativeTransmitDriver(
+        self.transmit = RealNativeTransmitDriver(
             bearer, native_transmitter(wanted, bearer, states), self.legs, loop, SDUS
         )
-        self.receive = NativeReceiveDriver(other, loop, indices=INDICES, queue=PDUS)
+        self.receive = RealNativeReceiveDriver(other, loop, indices=INDICES, queue=PDUS)
         for queue, leg in zip((LEG_1, LEG_2), self.legs, strict=True):
             loop.lib.element_leg_queue(leg.pointer, queue)
         self.captures = NativeCaptures(wanted, OFFSET, loop)

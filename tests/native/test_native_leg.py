@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from minitopo_dc.link import (
     AnyLeg,
     Bernoulli,
+    CapacityLeg,
     ConstantCapacity,
     ConstantDelay,
     GilbertElliott,
-    Leg,
     LegParameters,
     NormalDelay,
     RlcLeg,
@@ -101,7 +101,8 @@ def test_a_long_run_draws_the_same_delays_and_losses(delay: NormalDelay | Unifor
     """So many that the Mersenne Twister's state is made anew several times."""
     parameters = LegParameters(delay=delay, loss=GilbertElliott(0.01, 0.2, 0.1, 0.999))
     legs: list[AnyLeg[int]] = [
-        make(parameters, ConstantCapacity(20_000_007), Random(7)) for make in (Leg, NativeLeg)
+        make(parameters, ConstantCapacity(20_000_007), Random(7))
+        for make in (CapacityLeg, NativeLeg)
     ]
     for number in range(4000):
         now = number * 600_000
@@ -155,7 +156,7 @@ def test_a_full_queue_of_a_discipline_does_what_its_twin_does(discipline: QueueD
     """Half as much again as the leg carries, of all code points."""
     parameters = LegParameters(queue_packets=400, delay=ConstantDelay(0), discipline=discipline)
     capacity = ConstantCapacity(11_999_993)
-    python: AnyLeg[Numbered] = Leg(parameters, capacity, Random(7))
+    python: AnyLeg[Numbered] = CapacityLeg(parameters, capacity, Random(7))
     native = NativeLeg(parameters, ConstantCapacity(11_999_993), Random(7))
     for leg in (python, native):
         leg.start(0)

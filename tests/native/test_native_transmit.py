@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
+from minitopo_dc.link import CapacityLeg, ConstantDelay, LegParameters, make_capacity
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.models import NotNativeError
 from minitopo_dc.native.policy import native_policy
@@ -35,7 +35,7 @@ pytestmark = needs_native
 TWINS = ("batch", "duplicate", "least-delay", "proportional")
 POLICIES = (*TWINS, "threshold", "bandit")
 """The last two are in Python, and C asks them, as it asks `credit`."""
-CLASSES: tuple[Any, Any] = (Leg, NativeLeg)
+CLASSES: tuple[Any, Any] = (CapacityLeg, NativeLeg)
 controls = st.builds(
     FlowControl,
     interval=st.integers(MS, 20 * MS),
@@ -204,7 +204,7 @@ def test_a_long_run_splits_the_same(name: str, late: bool) -> None:
             TransmittingEntity(
                 *(sn_format(18), policy), legs=2, states=legs, reports=True, waiting=waiting
             )
-            if leg_class is Leg
+            if leg_class is CapacityLeg
             else NativeTransmitter(
                 policy, legs, sn_bits=18, reports=True, waits=late, buffer_limits=(200, None)
             )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, ClassVar
 
-from minitopo_dc.link import Capacity, ConstantDelay, Leg, LegParameters, make_capacity
+from minitopo_dc.link import Capacity, CapacityLeg, ConstantDelay, LegParameters, make_capacity
 from minitopo_dc.pdcp import (
     HoldingStatistics,
     LegFailures,
@@ -70,7 +70,7 @@ class Bearer:
     ) -> None:
         legs, interval = len(rates), round((report_ms or 0) * MS)
         self.legs = [
-            Leg[tuple[int, int]](
+            CapacityLeg[tuple[int, int]](
                 LegParameters(queue, queue_bytes, delay=ConstantDelay(round(delay * MS))),
                 make_capacity(round(rate * 1e6)) if isinstance(rate, int | float) else rate,
                 Random(1),

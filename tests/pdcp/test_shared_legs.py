@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from minitopo_dc.link import (
     AnyLeg,
     Capacity,
+    CapacityLeg,
     ConstantDelay,
-    Leg,
     LegParameters,
     RlcLeg,
     RlcParameters,
@@ -98,7 +98,7 @@ rlcs = st.sampled_from(
 def leg_of(pattern: str, rlc: RlcParameters | None, queue: int, seed: int) -> AnyLeg[Carried]:
     parameters = LegParameters(queue_packets=queue, delay=ConstantDelay(5 * MS))
     if rlc is None:
-        return Leg(parameters, capacity(pattern), Random(seed))
+        return CapacityLeg(parameters, capacity(pattern), Random(seed))
     return RlcLeg(parameters, rlc, capacity(pattern), Random(seed))
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.link import Leg, RlcLeg, RlcParameters
+from minitopo_dc.link import CapacityLeg, RlcLeg, RlcParameters
 from minitopo_dc.link.queue.codel import CoDel
-from minitopo_dc.scenario import LegSettings, RlcSettings, Scenario
+from minitopo_dc.scenario import LegDirection, RlcSettings, Scenario
 from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.scenario.resolve import resolve_scenario
 from minitopo_dc.trace import OpportunityTrace, RateTrace
@@ -27,8 +27,8 @@ class OfAFile(QueueDiscipline):
 """
 
 
-def leg(**fields: Any) -> LegSettings:
-    return LegSettings.check({"rate_mbps": 8} | fields, "test")
+def leg(**fields: Any) -> LegDirection:
+    return LegDirection.check({"rate_mbps": 8} | fields, "test")
 
 
 def test_a_leg_has_the_discipline_that_its_fields_name_and_none_for_drop_tail() -> None:
@@ -102,7 +102,7 @@ def test_every_field_of_rlc_reaches_the_core_whose_defaults_it_has() -> None:
         discard_ns=100 * MS,
     )
     assert isinstance(leg(rlc={}).build("1"), RlcLeg)
-    assert isinstance(leg().build("1"), Leg)
+    assert isinstance(leg().build("1"), CapacityLeg)
 
 
 def test_a_change_of_errors_leaves_the_rest_of_rlc() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.scenario import LegSettings
+from minitopo_dc.scenario import LegDirection
 from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.scenario.radio import Leg
 
@@ -85,10 +85,10 @@ def test_another_way_to_say_the_same_takes_its_place(
 ) -> None:
     made = leg(**both, uplink=own)
     assert set(own) <= made.uplink.model_fields_set
-    assert made.downlink == LegSettings.check(both, "both")
+    assert made.downlink == LegDirection.check(both, "both")
 
 
 def test_an_uplink_with_a_column_alone_has_the_downlink_s_trace() -> None:
     down = {"trace": "drive.csv", "trace_column": "down_mbps", "end": "hold", "offset_s": 3}
     made = leg(downlink=down, uplink={"trace_column": "up_mbps"})
-    assert made.uplink == LegSettings.check(down | {"trace_column": "up_mbps"}, "up")
+    assert made.uplink == LegDirection.check(down | {"trace_column": "up_mbps"}, "up")

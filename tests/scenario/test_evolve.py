@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.errors import InputError
-from minitopo_dc.scenario import Leg, LegSettings, Pdcp, Scenario, WifiSettings
+from minitopo_dc.scenario import Leg, LegDirection, Pdcp, Scenario, WifiSettings
 from minitopo_dc.scenario.field_paths import set_value
 from minitopo_dc.workloads import Download, Ping
 
@@ -85,7 +85,7 @@ def test_what_follows_other_fields_follows_them_in_a_copy_too() -> None:
     assert with_reports.report_ms == 20
     assert with_reports.evolve(split="batch") == Pdcp()
     assert Pdcp(split="proportional", report_ms=20).evolve(split="batch").report_ms == 20
-    assert LegSettings(rate_mbps=8, queue_ms=30).evolve(queue_ms=None).queue_packets == 100
+    assert LegDirection(rate_mbps=8, queue_ms=30).evolve(queue_ms=None).queue_packets == 100
     assert WifiSettings(rate_mbps=65, hops=2).evolve(rate_mbps=26).hops[1].rate_mbps == 26
     wifi = WifiSettings(rate_mbps=65, hops=[{"rate_mbps": 13}, {}]).evolve(rate_mbps=26)
     assert [hop.rate_mbps for hop in wifi.hops] == [13, 26]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.link import AnyLeg
 from minitopo_dc.router.element import Schedule
-from minitopo_dc.scenario import Leg, LegSettings, Scenario
+from minitopo_dc.scenario import Leg, LegDirection, Scenario
 from minitopo_dc.scenario.element import ElementLeg
 from minitopo_dc.scenario.leg import DirectionFields
 
@@ -22,10 +22,10 @@ BOTH = {"rate_mbps": 20, "delay_ms": 8, "loss_percent": 0.1}
 
 def test_fields_are_the_downlink_s_and_the_uplink_has_its_delay_and_jitter() -> None:
     leg = Leg(rate_mbps=80, delay_ms=30, jitter_ms=2, loss_percent=0.1, queue_packets=50)
-    assert leg.downlink == LegSettings(
+    assert leg.downlink == LegDirection(
         rate_mbps=80, delay_ms=30, jitter_ms=2, loss_percent=0.1, queue_packets=50
     )
-    assert leg.uplink == LegSettings(rate_mbps=20, delay_ms=30, jitter_ms=2)
+    assert leg.uplink == LegDirection(rate_mbps=20, delay_ms=30, jitter_ms=2)
     assert leg == Leg.check({"downlink": leg.downlink}, "a file's")
 
 
@@ -34,7 +34,7 @@ def test_an_uplink_says_otherwise_at_any_time() -> None:
     assert (leg.uplink.rate_mbps, leg.uplink.delay_ms, leg.downlink.delay_ms) == (5, 3, 30)
     later = leg.evolve(delay_ms=60, jitter_ms=0)
     assert (later.uplink.delay_ms, later.uplink.jitter_ms) == (3, 0)
-    assert later.evolve(uplink=None).uplink == LegSettings(rate_mbps=20, delay_ms=60, jitter_ms=0)
+    assert later.evolve(uplink=None).uplink == LegDirection(rate_mbps=20, delay_ms=60, jitter_ms=0)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_another_way_to_say_the_same_takes_its_place(change: dict[str, Any], gon
     start: dict[str, Any] = {**BOTH, "queue_packets": 7}
     if "queue_ms" not in change:
         assert gone not in Leg(**start).evolve(**change).downlink.model_fields_set
-    assert Leg(**start).evolve(**change).downlink == LegSettings(
+    assert Leg(**start).evolve(**change).downlink == LegDirection(
         **{name: value for name, value in start.items() if name != gone}, **change
     )
 
@@ -117,7 +117,7 @@ PACKET = 1500  # 1 ms at 12 Mbit/s
 
 def arrivals(changes: list[dict[str, Any]], sent: list[int], **more: Any) -> dict[int, int]:
     """When each packet sent at one of these moments (ns after the start) arrives."""
-    radio = LegSettings.check(BASE | more | {"changes": changes}, "test")
+    radio = LegDirection.check(BASE | more | {"changes": changes}, "test")
     leg: AnyLeg[int] = radio.build("1")
     element_leg = ElementLeg(leg=1, interface="l", radio=radio, seed="1")
     schedule = Schedule([element_leg], {1: leg}, lambda _now: None)

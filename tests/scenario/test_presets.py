@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.pdcp import DISCARD_TIMER_MS, T_REORDERING_MS
 from minitopo_dc.scenario import Leg, Scenario
-from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.scenario.leg import LegDirection
 from minitopo_dc.scenario.presets import NAMES, DualConnectivity, discard_timer_ms, t_reordering_ms
 
 LEGS = [
@@ -54,7 +54,7 @@ DELAYS = st.floats(0, 1500)
 
 
 def timer(delays: list[float], xn_ms: float = 0.0, jitter_ms: float = 0.0) -> float:
-    radios = [LegSettings(rate_mbps=50, delay_ms=each, jitter_ms=jitter_ms) for each in delays]
+    radios = [LegDirection(rate_mbps=50, delay_ms=each, jitter_ms=jitter_ms) for each in delays]
     return t_reordering_ms(radios, xn_ms, [5.0] * len(radios))
 
 
@@ -73,9 +73,9 @@ def test_t_reordering_is_the_standard_s_and_grows_with_xn_jitter_and_skew(
 
 
 def test_t_reordering_waits_for_harq_and_one_retransmission_of_rlc() -> None:
-    radios = [LegSettings(rate_mbps=50, jitter_ms=0, rlc={"mode": "am"}) for _ in range(2)]
+    radios = [LegDirection(rate_mbps=50, jitter_ms=0, rlc={"mode": "am"}) for _ in range(2)]
     assert t_reordering_ms(radios, 0, [5, 5]) == 100  # 45 of the status, 4 x 8 of HARQ, 5 held
-    unacknowledged = [LegSettings(rate_mbps=50, jitter_ms=0, rlc={"mode": "um"}) for _ in range(2)]
+    unacknowledged = [LegDirection(rate_mbps=50, jitter_ms=0, rlc={"mode": "um"}) for _ in range(2)]
     assert t_reordering_ms(unacknowledged, 0, [5, 5]) == 40  # 4 x 8 of HARQ, 5 held
 
 
@@ -94,7 +94,7 @@ def test_t_reordering_waits_for_the_uplink_s_grant() -> None:
 def test_discard_timer_outlasts_t_reordering_and_twice_the_queues(
     queue_packets: int | None, timer_ms: float, expected: float | str
 ) -> None:
-    radios = [LegSettings(rate_mbps=20, queue_packets=queue_packets) for _ in range(2)]
+    radios = [LegDirection(rate_mbps=20, queue_packets=queue_packets) for _ in range(2)]
     found = discard_timer_ms(radios, timer_ms)
     assert found == expected
     assert found in (*DISCARD_TIMER_MS, "infinity")
@@ -118,3 +118,11 @@ def test_other_legs_bring_the_timers_of_a_named_dual_connectivity(
     legs = [{"rate_mbps": 20, "delay_ms": 5}, {"rate_mbps": 2, "delay_ms": 150}, {"rate_mbps": 9}]
     late = base.with_dc(name, xn_ms=7).evolve(legs=legs)
     assert late == base.evolve(legs=legs).with_dc(name, xn_ms=7)
+
+
+def test_flows_over_one_leg_beside_another_have_no_name_that_other_legs_would_bring() -> None:
+    flows = [{"mode": "dc"}, {"mode": "sc", "leg": 1}]
+    base = Scenario(transport="quic", mode="flows", flows=flows, legs=[{"rate_mbps": 20}] * 2)
+    slower = base.evolve(legs={1: {"rate_mbps": 2}})
+    assert [leg.downlink.rate_mbps for leg in slower.legs] == [20, 2]
+    assert slower.pdcp == base.pdcp

@@ -11,7 +11,7 @@ from minitopo_dc.fields import Direction, SettingsError
 from minitopo_dc.link import WifiLeg, WifiParameters
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
-from minitopo_dc.scenario import Leg, LegSettings, WifiSettings
+from minitopo_dc.scenario import Leg, LegDirection, WifiSettings
 from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from tests.virtual.scenarios import leg, scenario
 
@@ -64,7 +64,7 @@ def test_both_directions_are_legs_on_one_medium() -> None:
     assert plain.downlink == plain.uplink
     assert (plain.downlink.delay_ms, plain.downlink.queue_packets) == (10, 100)
     with pytest.raises(SettingsError, match="wifi: needs a scenario's leg"):
-        LegSettings(wifi=WifiSettings()).build("seed")
+        LegDirection(wifi=WifiSettings()).build("seed")
 
 
 def test_a_path_carries_what_its_slowest_part_does() -> None:

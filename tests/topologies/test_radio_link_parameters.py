@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mininet.link import Intf, TCIntf
 
-from minitopo_dc.scenario import LegSettings
+from minitopo_dc.scenario import LegDirection
 from minitopo_dc.topologies import element_process, radio_link
 from minitopo_dc.topologies.radio_link import RadioLinkError, radio_settings
 
@@ -22,8 +22,8 @@ TIMES = {"0.5s": 500, "2secs": 2000, "800us": 0.8, "7 usecs": 0.007, 0: 0, "0": 
 """As tc reads them, in ms."""
 
 
-def leg(**parameters: Any) -> LegSettings:
-    return LegSettings.check(radio_settings(parameters), "test")
+def leg(**parameters: Any) -> LegDirection:
+    return LegDirection.check(radio_settings(parameters), "test")
 
 
 def test_without_parameters_nothing_limits_a_link() -> None:
@@ -126,7 +126,7 @@ def test_the_process_runs_on_the_python_that_has_this_file(
 def test_a_value_of_another_type_is_read_as_mininet_s_users_mean_it(
     parameters: dict[str, Any], field: str, value: float
 ) -> None:
-    assert getattr(LegSettings.check(radio_settings(parameters), "test"), field) == value
+    assert getattr(LegDirection.check(radio_settings(parameters), "test"), field) == value
 
 
 @given(

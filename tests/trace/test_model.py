@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.link import make_capacity
-from minitopo_dc.scenario import LegSettings
+from minitopo_dc.scenario import LegDirection
 from minitopo_dc.trace import (
     Capacities,
     CellLog,
@@ -167,13 +167,13 @@ def test_opportunities_that_stop_before_the_offset_are_refused() -> None:
 
 def test_a_leg_begins_its_trace_at_the_offset(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("0,8\n10,4\n20,\n")
-    leg = LegSettings(trace=tmp_path / "t.csv", offset_s=9.5)
+    leg = LegDirection(trace=tmp_path / "t.csv", offset_s=9.5)
     assert leg.capacity().bits_between(0, S) == 6_000_000
-    assert LegSettings.check(leg.model_dump(mode="json"), "t") == leg
+    assert LegDirection.check(leg.model_dump(mode="json"), "t") == leg
 
 
 def test_an_offset_behind_a_trace_that_stops_names_the_field(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("0,8\n10,4\n20,\n")
-    leg = LegSettings(trace=tmp_path / "t.csv", offset_s=20, end="stop")
+    leg = LegDirection(trace=tmp_path / "t.csv", offset_s=20, end="stop")
     with pytest.raises(SettingsError, match=r"offset_s, end: trace t\.csv: nothing is left 20 s"):
         leg.capacity()

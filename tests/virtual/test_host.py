@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.runners.virtual import Received
-from minitopo_dc.virtual.host import ReceiveBuffer, VirtualHost
-from minitopo_dc.virtual.loop import START_NS, Loop, LoopTimer
+from minitopo_dc.virtual.host import EndHost, ReceiveBuffer
+from minitopo_dc.virtual.loop import START_NS, LoopTimer, VirtualLoop
 from minitopo_dc.virtual.packet import Flow, Packet
 
 FAR = START_NS * 1000
 
 
-def recording(loop: Loop, fired: list[tuple[int, int]], name: int) -> LoopTimer:
+def recording(loop: VirtualLoop, fired: list[tuple[int, int]], name: int) -> LoopTimer:
     return LoopTimer(loop, lambda: fired.append((loop.now, name)))
 
 
@@ -24,7 +24,7 @@ def recording(loop: Loop, fired: list[tuple[int, int]], name: int) -> LoopTimer:
 def test_timers_fire_in_order_of_time_and_equal_times_in_order_of_setting(
     moments: list[int],
 ) -> None:
-    loop, fired = Loop(), list[tuple[int, int]]()
+    loop, fired = VirtualLoop(), list[tuple[int, int]]()
     for name, moment in enumerate(moments):
         recording(loop, fired, name).set(moment)
     loop.run(FAR)
@@ -35,7 +35,7 @@ def test_timers_fire_in_order_of_time_and_equal_times_in_order_of_setting(
 def test_a_timer_fires_once_at_what_it_was_set_to_last_or_brought_forward_to(
     moments: list[int],
 ) -> None:
-    loop, fired = Loop(), list[tuple[int, int]]()
+    loop, fired = VirtualLoop(), list[tuple[int, int]]()
     last, first, none = (recording(loop, fired, name) for name in range(3))
     for moment in moments:
         last.set(moment)
@@ -47,7 +47,7 @@ def test_a_timer_fires_once_at_what_it_was_set_to_last_or_brought_forward_to(
 
 
 def test_a_timer_may_set_itself_again() -> None:
-    loop, moments = Loop(), list[int]()
+    loop, moments = VirtualLoop(), list[int]()
 
     def tick() -> None:
         moments.append(loop.now)
@@ -60,7 +60,7 @@ def test_a_timer_may_set_itself_again() -> None:
 
 
 def test_stop_leaves_the_rest_undone() -> None:
-    loop, fired = Loop(), list[tuple[int, int]]()
+    loop, fired = VirtualLoop(), list[tuple[int, int]]()
     LoopTimer(loop, loop.stop).set(START_NS)
     recording(loop, fired, 0).set(START_NS)
     loop.run(FAR)
@@ -87,15 +87,15 @@ class Counting:
 
 def counting_host(
     cpu_us: int, limit: int = 212_992, again_ns: int = 1_000_000
-) -> tuple[Loop, VirtualHost, Counting]:
-    loop = Loop()
-    host = VirtualHost(loop, [Flow(HERE, THERE)], cpu_ns=cpu_us * US)
+) -> tuple[VirtualLoop, EndHost, Counting]:
+    loop = VirtualLoop()
+    host = EndHost(loop, [Flow(HERE, THERE)], cpu_ns=cpu_us * US)
     host.set_receive_buffer(limit)
     host.endpoint = endpoint = Counting(again_ns)
     return loop, host, endpoint
 
 
-def burst(loop: Loop, host: VirtualHost, number: int) -> None:
+def burst(loop: VirtualLoop, host: EndHost, number: int) -> None:
     def arrive() -> None:
         for _ in range(number):
             host.receive(Packet(Flow(THERE, HERE), bytes(1200)))
@@ -168,10 +168,12 @@ def test_an_endpoint_is_called_again_at_the_time_it_named_or_a_microsecond_later
 SECOND = ("10.2.2.2", 50_000)
 
 
-def two_sockets(cpu_us: int = 0) -> tuple[Loop, VirtualHost, Counting, dict[tuple[str, int], Flow]]:
+def two_sockets(
+    cpu_us: int = 0,
+) -> tuple[VirtualLoop, EndHost, Counting, dict[tuple[str, int], Flow]]:
     """A client of two addresses, and what brings it datagrams, by address."""
-    loop, uplinks = Loop(), [Flow(HERE, THERE), Flow(SECOND, THERE)]
-    host = VirtualHost(loop, uplinks, cpu_ns=cpu_us * US)
+    loop, uplinks = VirtualLoop(), [Flow(HERE, THERE), Flow(SECOND, THERE)]
+    host = EndHost(loop, uplinks, cpu_ns=cpu_us * US)
     host.endpoint = endpoint = Counting()
     return loop, host, endpoint, {flow.source: flow for flow in uplinks}
 

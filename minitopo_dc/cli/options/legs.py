@@ -15,7 +15,7 @@ from minitopo_dc.fields.ranges import UPLINK_MBPS
 from minitopo_dc.installation import shipped
 from minitopo_dc.link import DelayCurve
 from minitopo_dc.numbers import WITH_UNIT, is_plain
-from minitopo_dc.scenario import LegSettings
+from minitopo_dc.scenario import LegDirection
 from minitopo_dc.trace import DEFAULT_COLUMN
 
 EMBEDDED = shipped("traces")
@@ -54,7 +54,7 @@ def add_legs(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LE
         f"{UPLINK_MBPS:g})",
     )
     for name, (field, metavar, what) in BOTH.items():
-        known = LegSettings.model_fields[field]  # range and default, as the field has them
+        known = LegDirection.model_fields[field]  # range and default, as the field has them
         facts = "; ".join(filter(None, (known.description, f"default: {known.default:g}")))
         words = f"{what} ({facts})".replace("%", "%%")
         group.add_argument(f"--{name}", nargs="+", metavar=metavar, help=words)

@@ -44,7 +44,7 @@ from minitopo_dc.link.any_leg import (
     Served,
 )
 from minitopo_dc.link.capacity import Capacity
-from minitopo_dc.link.leg import Leg
+from minitopo_dc.link.leg import CapacityLeg
 from minitopo_dc.link.propagation import DelayModel, LossModel
 from minitopo_dc.link.rlc.harq import Block, BlockOutcome, Harq, Slots
 from minitopo_dc.link.rlc.parameters import RlcParameters, RlcStatistics
@@ -362,5 +362,5 @@ def make_leg(
 ) -> AnyLeg[Any]:
     """Return a leg, with RLC and HARQ if `rlc` says how."""
     if rlc is None:
-        return Leg(parameters, capacity, rng)
+        return CapacityLeg(parameters, capacity, rng)
     return RlcLeg(parameters, rlc, capacity, rng)

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from minitopo_dc.link.any_leg import AnyLeg, LegParameters, LegStatistics
 from minitopo_dc.link.capacity import Capacity, make_capacity
-from minitopo_dc.link.leg import Leg
+from minitopo_dc.link.leg import CapacityLeg
 from minitopo_dc.link.propagation import ConstantDelay, DelayModel, LossModel
 from minitopo_dc.link.wifi.leg import WifiLeg
 from minitopo_dc.link.wifi.medium import WifiMedium
@@ -82,7 +82,9 @@ class WifiPath:
         if self._wired is None:
             return hops
         parameters = replace(queue, delay=ConstantDelay(self._wired.delay_ns))
-        wires: Leg[Any] = Leg(parameters, make_capacity(self._wired.rate_bps), _split(rng))
+        wires: CapacityLeg[Any] = CapacityLeg(
+            parameters, make_capacity(self._wired.rate_bps), _split(rng)
+        )
         return [*hops, wires] if uplink else [wires, *hops]
 
 

@@ -16,11 +16,11 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.link.cell.scheduler import SchedulerError
 from minitopo_dc.pdcp import PolicyError
-from minitopo_dc.real.element.kernel.loop import Loop
+from minitopo_dc.real.element.kernel.loop import RealLoop
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.rules import RuleError
-from minitopo_dc.real.element.native import NativeElement, NativeLoop, lacking
-from minitopo_dc.real.element.process import Element, run
+from minitopo_dc.real.element.native import RealNativeElement, RealNativeLoop, lacking
+from minitopo_dc.real.element.process import RealElement, run
 from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from minitopo_dc.trace import TraceError
 
@@ -56,9 +56,9 @@ def _run(stack: ExitStack, hosts: Mapping[str, int | None]) -> None:
             named = quoted(str(host_settings.directory))
             raise SettingsError(f"{file}: directory: {named}: no such directory; make it before")
     why = python_reason(settings)
-    loop, paths = NativeLoop() if why is None else Loop(), wifi_paths(settings)
-    kind = NativeElement if why is None else Element
-    elements: list[Element] = []
+    loop, paths = RealNativeLoop() if why is None else RealLoop(), wifi_paths(settings)
+    kind = RealNativeElement if why is None else RealElement
+    elements: list[RealElement] = []
     for host_settings, (file, host) in zip(settings, hosts.items(), strict=True):
         try:
             elements.append(kind(host_settings, loop, paths=paths, host=host))

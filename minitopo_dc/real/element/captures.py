@@ -19,7 +19,13 @@ from contextlib import ExitStack
 
 from minitopo_dc.capture import CaptureFile, pdu_framing
 from minitopo_dc.fields import Direction
-from minitopo_dc.real.element.drivers import HeldPacket, Holder, LegDriver, LegOutlet, ReceiveDriver
+from minitopo_dc.real.element.drivers import (
+    HeldPacket,
+    Holder,
+    LegOutlet,
+    RealLegDriver,
+    RealReceiveDriver,
+)
 from minitopo_dc.real.element.kernel.loop import clock
 from minitopo_dc.real.element.kernel.queues import KernelPacket
 from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
@@ -78,7 +84,7 @@ class Captures:
             return leg
         return _CapturedOutlet(leg, self._files[leg.number].write)
 
-    def departures(self, leg: LegDriver) -> Callable[[KernelPacket], None]:
+    def departures(self, leg: RealLegDriver) -> Callable[[KernelPacket], None]:
         """Return the queue callback of packets that leave on a leg without a bearer."""
         if self._outbound is None:
             return leg.on_packet
@@ -86,7 +92,7 @@ class Captures:
         return lambda packet: leg.on_packet(_Captured(packet, record))
 
     def arrivals(
-        self, driver: ReceiveDriver, bearer: ReceiveBearer, interfaces: Mapping[int, int]
+        self, driver: RealReceiveDriver, bearer: ReceiveBearer, interfaces: Mapping[int, int]
     ) -> Callable[[KernelPacket], None]:
         """Return the queue callback of a bearer's PDUs; `interfaces` has the leg of each index."""
         if self._outbound is None:

@@ -32,7 +32,7 @@ from minitopo_dc.real.element.kernel.injection import (
     Copy,
     Injector,
 )
-from minitopo_dc.real.element.kernel.loop import Loop, clock
+from minitopo_dc.real.element.kernel.loop import RealLoop, clock
 from minitopo_dc.real.element.kernel.queues import KernelPacket
 from minitopo_dc.real.element.kernel.rules import leg_mark
 from minitopo_dc.router import drivers
@@ -134,14 +134,14 @@ class Markable(Holder):
         self.held.accept()
 
 
-class LegDriver(drivers.LegDriver[Any], LegOutlet):
+class RealLegDriver(drivers.LegDriver[Any], LegOutlet):
     """One leg: packets without a bearer come from its own queue, PDUs from the bearers."""
 
     def __init__(
         self,
         number: int,
         leg: AnyLeg[Any],
-        loop: Loop,
+        loop: RealLoop,
         *,
         host: int | None = None,
         marks: bool = False,
@@ -269,7 +269,7 @@ class OnLeg(drivers.PduOnLeg, Holder):
         self.held = held
 
 
-class TransmitDriver(drivers.TransmitDriver[Sdu, LegOutlet]):
+class RealTransmitDriver(drivers.TransmitDriver[Sdu, LegOutlet]):
     """The driver of the transmitting entity of one bearer: SDUs from the kernel, PDUs on legs."""
 
     def __init__(
@@ -278,7 +278,7 @@ class TransmitDriver(drivers.TransmitDriver[Sdu, LegOutlet]):
         entity: TransmittingEntity[Sdu],
         sn_format: SnFormat,
         legs: Sequence[LegOutlet],
-        loop: Loop,
+        loop: RealLoop,
     ) -> None:
         super().__init__(bearer, entity, legs, loop)
         self.unnumbered = dict.fromkeys(("malformed", "refused_options", "handed_back"), 0)
@@ -363,7 +363,7 @@ class TransmitDriver(drivers.TransmitDriver[Sdu, LegOutlet]):
         return [pdu for pdu in pdus if first[pdu.count, self._ways[pdu.leg][1]] is pdu]
 
 
-class ReceiveDriver(drivers.ReceiveDriver[KernelPacket]):
+class RealReceiveDriver(drivers.ReceiveDriver[KernelPacket]):
     """The driver of the receiving entity of one bearer: PDUs and SDUs are the kernel's packets."""
 
     def __init__(
@@ -372,7 +372,7 @@ class ReceiveDriver(drivers.ReceiveDriver[KernelPacket]):
         entity: ReceivingEntity[KernelPacket],
         sn_format: SnFormat,
         leg_of_interface: Mapping[int, int],
-        loop: Loop,
+        loop: RealLoop,
         *,
         reports: ReportMaker | None = None,
     ) -> None:

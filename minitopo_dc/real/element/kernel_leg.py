@@ -2,8 +2,8 @@
 
     netem (loss, delay, jitter) -> tbf (rate) -> pfifo (the drop-tail queue)
 
-The same as `minitopo_dc.link.Leg` as seen from outside, with these differences, all of them the
-kernel's:
+The same as `minitopo_dc.link.CapacityLeg` as seen from outside, with these differences, all of
+them the kernel's:
 
 * Packets are delayed before they queue, not after. So a change of the rate is made later by the
   delay, when those packets reach the queue that the change is for.
@@ -26,9 +26,9 @@ from typing import Any, Final
 from minitopo_dc.link import LegStatistics
 from minitopo_dc.real.element.drivers import LegOutlet
 from minitopo_dc.real.element.kernel.injection import Injector
-from minitopo_dc.real.element.kernel.loop import Loop, clock
+from minitopo_dc.real.element.kernel.loop import RealLoop, clock
 from minitopo_dc.real.element.kernel.process import ElementError
-from minitopo_dc.scenario import LegSettings, kernel_rates
+from minitopo_dc.scenario import LegDirection, kernel_rates
 from minitopo_dc.units import ETHERNET_HEADER_BYTES, NS_PER_S
 
 FRAME = 1614
@@ -43,7 +43,7 @@ NETEM, TBF, FIFO = (number << 16 for number in (1, 2, 3))
 """Handles of the three disciplines."""
 ROOT, FIRST_CLASS = 0xFFFFFFFF, 1
 
-Change = tuple[int, int, LegSettings | int]
+Change = tuple[int, int, LegDirection | int]
 """When (ns after the start), 0 or 1 to tell equal times apart, and what holds from then on: the
 settings of delay and loss, or a rate in bit/s."""
 
@@ -57,7 +57,7 @@ class KernelLeg:
 
     is_up: Final = True
 
-    def __init__(self, interface: str, radio: LegSettings) -> None:
+    def __init__(self, interface: str, radio: LegDirection) -> None:
         # Here: it takes 0.2 s, which an element without such legs need not wait for.
         from pyroute2 import IPRoute, NetlinkError  # noqa: PLC0415
 
@@ -92,7 +92,7 @@ class KernelLeg:
         self._tc("change", "tbf", TBF, parent=NETEM | FIRST_CLASS, **self._tbf(round(wire)))
         return True
 
-    def _set_air(self, radio: LegSettings) -> None:
+    def _set_air(self, radio: LegDirection) -> None:
         times = {"delay": round(radio.delay_ms * 1e3), "jitter": round(radio.jitter_ms * 1e3)}
         loss = radio.loss_percent
         self._tc("change", "netem", NETEM, parent=ROOT, limit=ROOM, loss=loss, **times)
@@ -123,7 +123,7 @@ class KernelLeg:
         assert self._start is not None
         moment, _, what = self._next
         changed = True
-        if isinstance(what, LegSettings):
+        if isinstance(what, LegDirection):
             self._set_air(what)
         else:
             changed = self._set_rate(what)
@@ -182,13 +182,13 @@ class KernelLeg:
 class KernelLegDriver(LegOutlet):
     """A kernel leg as the element sees it: nothing is held here, a packet goes on at once."""
 
-    def __init__(self, number: int, leg: KernelLeg, loop: Loop) -> None:
+    def __init__(self, number: int, leg: KernelLeg, loop: RealLoop) -> None:
         super().__init__(number, Injector(number))
         self.leg = leg
         loop.add_timed(leg)
 
 
-def timeline(radio: LegSettings, steps: Iterator[tuple[int, int]]) -> Iterator[Change]:
+def timeline(radio: LegDirection, steps: Iterator[tuple[int, int]]) -> Iterator[Change]:
     """Return all changes in order of time, where those of the rate come later by the delay."""
     air = [
         (round(change.at_s * NS_PER_S), 0, stage)

@@ -17,12 +17,12 @@ from minitopo_dc.fields import Direction
 from minitopo_dc.native.library import library
 from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.real.element.captures import OPPOSITE, capture_files, close_all
-from minitopo_dc.real.element.drivers import HeldPacket, LegDriver
+from minitopo_dc.real.element.drivers import HeldPacket, RealLegDriver
 from minitopo_dc.real.element.kernel.injection import Injector
-from minitopo_dc.real.element.kernel.loop import MAX_STALLS, Loop, clock
+from minitopo_dc.real.element.kernel.loop import MAX_STALLS, RealLoop, clock
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.queues import WHOLE_PACKET, NetlinkQueues
-from minitopo_dc.real.element.process import Element
+from minitopo_dc.real.element.process import RealElement
 from minitopo_dc.real.element.reports import report_sender
 from minitopo_dc.router import native
 from minitopo_dc.router.drivers import Way
@@ -39,7 +39,7 @@ ROOM = 64
 """Descriptors that C tells of at once."""
 
 
-class NativeLoop(Loop):
+class RealNativeLoop(RealLoop):
     """A loop that comes back to Python for orders, other sources, timed parts and signals.
 
     Raises:
@@ -121,7 +121,7 @@ class NativeCaptures:
         OSError: a file cannot be written.
     """
 
-    def __init__(self, settings: ElementSettings, offset: int, loop: NativeLoop) -> None:
+    def __init__(self, settings: ElementSettings, offset: int, loop: RealNativeLoop) -> None:
         self._outbound = settings.pcap
         self._lib = loop.lib
         self._files = capture_files(settings, offset)
@@ -183,10 +183,10 @@ class _Injector:
         self._sockets.close()
 
 
-class NativeLegDriver(native.NativeLegDriver):
+class RealNativeLegDriver(native.NativeLegDriver):
     """A leg in C over real packets."""
 
-    def __init__(self, leg: ElementLeg, loop: NativeLoop, versions: Sequence[int]) -> None:
+    def __init__(self, leg: ElementLeg, loop: RealNativeLoop, versions: Sequence[int]) -> None:
         """Make the leg of these settings and its driver, for these versions of IP."""
         super().__init__(leg)
         self._counters = loop.counters()
@@ -207,15 +207,15 @@ class NativeLegDriver(native.NativeLegDriver):
         self._lib.element_leg_send(self.pointer, packet.get_payload(), size, now)
 
 
-class NativeTransmitDriver(native.NativeTransmitDriver):
+class RealNativeTransmitDriver(native.NativeTransmitDriver):
     """A transmitting entity in C over real packets."""
 
     def __init__(
         self,
         bearer: TransmitBearer,
         entity: NativeTransmitter,
-        legs: Sequence[NativeLegDriver],
-        loop: NativeLoop,
+        legs: Sequence[RealNativeLegDriver],
+        loop: RealNativeLoop,
         queue: int,
     ) -> None:
         super().__init__(bearer.bearer, entity)
@@ -234,11 +234,11 @@ class NativeTransmitDriver(native.NativeTransmitDriver):
         return {name: getattr(self._counters, name) for name in names}
 
 
-class NativeReceiveDriver(native.NativeReceiveDriver):
+class RealNativeReceiveDriver(native.NativeReceiveDriver):
     """A receiving entity in C over real packets."""
 
     def __init__(
-        self, bearer: ReceiveBearer, loop: NativeLoop, *, indices: Sequence[int], queue: int
+        self, bearer: ReceiveBearer, loop: RealNativeLoop, *, indices: Sequence[int], queue: int
     ) -> None:
         """Take the interfaces by which the legs' PDUs enter, and the one queue for all."""
         super().__init__(bearer.bearer, bearer.pdcp, len(bearer.legs))
@@ -255,11 +255,11 @@ class NativeReceiveDriver(native.NativeReceiveDriver):
         return int(self._counters.malformed)
 
 
-class NativeElement(Element):
+class RealNativeElement(RealElement):
     """The legs and bearers of one router host, run in C."""
 
     core: Core = "native"
-    _loop: NativeLoop
+    _loop: RealNativeLoop
     _captures: Any
     _legs: Any
     _transmit: Any
@@ -274,11 +274,11 @@ class NativeElement(Element):
         return NativeCaptures(self._settings, self._wall_clock_offset, self._loop)
 
     def _add_leg(self, leg: ElementLeg) -> None:
-        made: Any = NativeLegDriver(leg, self._loop, self._settings.ip_versions)
+        made: Any = RealNativeLegDriver(leg, self._loop, self._settings.ip_versions)
         self._user_legs[leg.leg] = made
         self._captures.departures(leg.leg, made.pointer)
 
-    def _departures(self, driver: LegDriver, copy: int) -> int:
+    def _departures(self, driver: RealLegDriver, copy: int) -> int:
         queue = self._opened(copy)
         self._loop.lib.element_leg_queue(driver.pointer, queue)  # type: ignore[attr-defined]
         return queue
@@ -294,7 +294,7 @@ class NativeElement(Element):
     def _transmitter(self, bearer: TransmitBearer, entity: Any) -> Any:
         legs = [self._legs[number] for number in bearer.legs]
         queue = self._opened(WHOLE_PACKET)
-        driver: Any = NativeTransmitDriver(bearer, entity, legs, self._loop, queue)
+        driver: Any = RealNativeTransmitDriver(bearer, entity, legs, self._loop, queue)
         self._captures.outbound(bearer, driver.pointer)
         self._admit(bearer, queue)
         return driver
@@ -303,7 +303,7 @@ class NativeElement(Element):
         indices = self._indices(bearer)
         queue = self._opened(WHOLE_PACKET)
         self._admit_pdus(bearer, queue)
-        driver = NativeReceiveDriver(bearer, self._loop, indices=indices, queue=queue)
+        driver = RealNativeReceiveDriver(bearer, self._loop, indices=indices, queue=queue)
         self._captures.arrivals(bearer, driver.pointer)
         return driver
 

@@ -23,13 +23,13 @@ from minitopo_dc.pdcp import (
 from minitopo_dc.real.element.captures import Captures
 from minitopo_dc.real.element.drivers import (
     HeldPacket,
-    LegDriver,
-    ReceiveDriver,
-    TransmitDriver,
+    RealLegDriver,
+    RealReceiveDriver,
+    RealTransmitDriver,
     Wire,
 )
 from minitopo_dc.real.element.kernel import rules
-from minitopo_dc.real.element.kernel.loop import Loop, clock
+from minitopo_dc.real.element.kernel.loop import RealLoop, clock
 from minitopo_dc.real.element.kernel.next_hops import NextHops
 from minitopo_dc.real.element.kernel.process import ElementError, configure_realtime, inside
 from minitopo_dc.real.element.kernel.queues import (
@@ -60,10 +60,10 @@ from minitopo_dc.scenario.element import (
     TransmitBearer,
 )
 
-AnyDriver = LegDriver | KernelLegDriver | Wire
+AnyDriver = RealLegDriver | KernelLegDriver | Wire
 
 
-class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
+class RealElement(AnyElement[AnyDriver, RealTransmitDriver, RealReceiveDriver]):
     """The legs and bearers of one router host, over the kernel's queues."""
 
     core: Core = "python"
@@ -73,7 +73,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
     def __init__(
         self,
         settings: ElementSettings,
-        loop: Loop,
+        loop: RealLoop,
         *,
         paths: Mapping[int, WifiPath],
         host: int | None = None,
@@ -107,7 +107,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         self._captures = self._open_captures()
         self._open.callback(self._close_captures)
         self._kernel_legs: dict[int, KernelLegDriver] = {}
-        self._user_legs: dict[int, LegDriver] = {}
+        self._user_legs: dict[int, RealLegDriver] = {}
         for leg in settings.legs:
             self._add_leg(leg)
         wires = {wire.leg: Wire(wire.leg) for wire in settings.wires}
@@ -161,7 +161,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             self._kernel_legs[leg.leg] = KernelLegDriver(leg.leg, made, self._loop)
             return
         core: AnyLeg[HeldPacket] = self._built(leg, self._paths)
-        self._user_legs[leg.leg] = driver = LegDriver(
+        self._user_legs[leg.leg] = driver = RealLegDriver(
             leg.leg,
             core,
             self._loop,
@@ -183,7 +183,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         self._open.callback(watch.close)
         return watch
 
-    def _departures(self, driver: LegDriver, copy: int) -> int:
+    def _departures(self, driver: RealLegDriver, copy: int) -> int:
         """Make the queue of what leaves on a leg without a bearer, and return its number."""
         return self._queue(self._captures.departures(driver), copy)
 
@@ -196,10 +196,10 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
 
     def _transmitter(
         self, bearer: TransmitBearer, entity: TransmittingEntity[Any]
-    ) -> TransmitDriver:
+    ) -> RealTransmitDriver:
         legs = [self._captures.outlet(self._legs[number], bearer) for number in bearer.legs]
         numbers = sn_format(bearer.pdcp.sn_bits)
-        driver = TransmitDriver(bearer.bearer, entity, numbers, legs, self._loop)
+        driver = RealTransmitDriver(bearer.bearer, entity, numbers, legs, self._loop)
         self._admit(bearer, self._queue(driver.on_packet, WHOLE_PACKET))
         return driver
 
@@ -217,9 +217,9 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
 
     def _receiver(
         self, bearer: ReceiveBearer, entity: ReceivingEntity[Any], reports: ReportMaker | None
-    ) -> ReceiveDriver:
+    ) -> RealReceiveDriver:
         indices = self._indices(bearer)
-        driver = ReceiveDriver(
+        driver = RealReceiveDriver(
             bearer.bearer,
             entity,
             sn_format(bearer.pdcp.sn_bits),
@@ -314,7 +314,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         write_summary(self._settings.directory / f"{self._settings.host}-summary.json", summary)
 
 
-def run(elements: Sequence[Element], loop: Loop) -> None:
+def run(elements: Sequence[RealElement], loop: RealLoop) -> None:
     """Run the elements of one process until it is told to stop.
 
     An order is for all elements, or begins with the name of its host and a colon.

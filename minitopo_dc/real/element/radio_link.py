@@ -38,10 +38,10 @@ from pydantic import model_validator
 
 from minitopo_dc.fields import Settings, SettingsError
 from minitopo_dc.link import AnyLeg, Bernoulli
-from minitopo_dc.real.element.kernel.loop import Loop, clock
+from minitopo_dc.real.element.kernel.loop import RealLoop, clock
 from minitopo_dc.real.element.kernel.process import ElementError, configure_realtime, inside
 from minitopo_dc.router.recorder import flatten
-from minitopo_dc.scenario import LegSettings
+from minitopo_dc.scenario import LegDirection
 from minitopo_dc.scenario.element import READY
 from minitopo_dc.units import ETHERNET_HEADER_BYTES
 
@@ -134,7 +134,7 @@ class Tap:
 
 BUDGET = 64
 """Frames read from one interface before the other gets a turn (as the kernel's NAPI weight)."""
-UNLIMITED = LegSettings(rate_mbps=1e6, delay_ms=0, jitter_ms=0, queue_packets=None)
+UNLIMITED = LegDirection(rate_mbps=1e6, delay_ms=0, jitter_ms=0, queue_packets=None)
 """12 ns for the longest usual packet: below what can be measured here."""
 OK = "ok"
 CAPACITY = (
@@ -151,7 +151,7 @@ class Order(Settings):
     """New settings of one direction of the cable."""
 
     interface: str
-    radio: LegSettings
+    radio: LegDirection
     seed: str
 
     @model_validator(mode="after")
@@ -165,10 +165,10 @@ class Order(Settings):
 class OneWay:
     """One direction of the cable: what one interface sends, on its way to the other."""
 
-    def __init__(self, source: Tap, sink: Tap, loop: Loop) -> None:
+    def __init__(self, source: Tap, sink: Tap, loop: RealLoop) -> None:
         self.fileno = source.fileno
         self._source, self._sink, self._loop = source, sink, loop
-        self._settings: LegSettings | None = None
+        self._settings: LegDirection | None = None
         self._leg: AnyLeg[bytes] = UNLIMITED.build("")
         self._refused = self._malformed = 0
         loop.add_source(self)
@@ -202,7 +202,7 @@ class OneWay:
         """Start the trace's time at `now` (ns)."""
         self._leg.start(now)
 
-    def configure(self, settings: LegSettings, seed: str, now: int) -> None:
+    def configure(self, settings: LegDirection, seed: str, now: int) -> None:
         """Make the leg, or change it; raise SettingsError for what cannot change."""
         if self._settings is None:
             self._leg = settings.build(seed)
@@ -217,7 +217,7 @@ class OneWay:
         return flatten(self._leg.statistics()) | own | {"malformed": self._malformed}
 
 
-def _changes(old: LegSettings, new: LegSettings) -> dict[str, Any]:
+def _changes(old: LegDirection, new: LegDirection) -> dict[str, Any]:
     """Return the models of a leg that differ; raise SettingsError for what cannot change."""
     changed = {name for name in type(new).model_fields if getattr(old, name) != getattr(new, name)}
     fixed = changed.difference(CAPACITY, DELAY, LOSS)
@@ -242,7 +242,7 @@ class Cable:
     """Both directions of the cable between two interfaces."""
 
     def __init__(self, ends: list[RadioInterface]) -> None:
-        self.loop = Loop()
+        self.loop = RealLoop()
         left, right = self._taps = [Tap(end) for end in ends]
         self.directions = {
             left.interface: OneWay(left, right, self.loop),

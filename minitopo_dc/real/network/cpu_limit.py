@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,26 +21,18 @@ PREFIX = "minitopo-dc-cpu-"
 """Of the groups' names, before the process that made them."""
 
 
+CpuLimit = Callable[[int], None]
+"""Adds a process to a limit, by its identity."""
 Hierarchy = tuple[Path, int]
 """The place where control groups with the controller `cpu` are made, and the version, 1 or 2."""
 _MISSING = "no control group has the controller cpu here (cgroups(7)): no CPU time can be limited"
 
 
-class CpuLimit:
-    """A control group: the processes added to it, and their children, share its CPU time."""
-
-    def __init__(self, group: Path) -> None:
-        self._group = group
-
-    def add(self, pid: int) -> None:
-        """Add a process from now on; one that has ended is ignored."""
-        with contextlib.suppress(ProcessLookupError):
-            (self._group / "cgroup.procs").write_text(str(pid))
-
-
 @contextmanager
 def cpu_limit(percent: float) -> Iterator[CpuLimit]:
-    """Limit processes to a share of one CPU in percent; they must have ended on leaving.
+    """Limit processes, which must have ended on leaving, to a share of one CPU in percent.
+
+    Yields what adds a process, whose children share its CPU time; one that has ended is ignored.
 
     Raises:
         OSError: the kernel does not allow it (`cpu_limit_obstacle` says so before).
@@ -51,6 +43,11 @@ def cpu_limit(percent: float) -> Iterator[CpuLimit]:
             with contextlib.suppress(OSError):
                 stale.rmdir()
     group = root / f"{PREFIX}{os.getpid()}"
+
+    def add(pid: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            (group / "cgroup.procs").write_text(str(pid))
+
     group.mkdir()
     try:
         quota, period = quota_us(percent)
@@ -59,7 +56,7 @@ def cpu_limit(percent: float) -> Iterator[CpuLimit]:
         else:
             (group / "cpu.cfs_period_us").write_text(str(period))
             (group / "cpu.cfs_quota_us").write_text(str(quota))
-        yield CpuLimit(group)
+        yield add
     finally:
         group.rmdir()
 

@@ -21,7 +21,7 @@ from minitopo_dc.real.network.elements import ElementFailedError, stop_all
 from minitopo_dc.real.network.testbed import testbed
 from minitopo_dc.real.run.probe import LINGER_S, Arrivals, send_through
 from minitopo_dc.runs.routers import leg_seed
-from minitopo_dc.scenario import LegSettings, Scenario
+from minitopo_dc.scenario import LegDirection, Scenario
 from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.scratch import scratch
 
@@ -125,16 +125,16 @@ def _check_enough(scenario: Scenario, packets: Sized, where: str) -> None:
         )
 
 
-def _downlink(scenario: Scenario) -> LegSettings:
+def _downlink(scenario: Scenario) -> LegDirection:
     return scenario.legs[scenario.leg - 1].downlink
 
 
-def _mean_rate(downlink: LegSettings, seconds: float) -> float:
+def _mean_rate(downlink: LegDirection, seconds: float) -> float:
     """Return the mean rate (bit/s) that the leg offers in its first `seconds`."""
     return downlink.capacity().bits_between(0, round(seconds * 1e9)) / seconds
 
 
-def _drain_s(downlink: LegSettings, seconds: float, packets: int) -> float:
+def _drain_s(downlink: LegDirection, seconds: float, packets: int) -> float:
     """Return the time (s) until the last of `packets` has crossed the leg, 0 if it never does.
 
     All of them are sent by then.

@@ -149,7 +149,7 @@ class WatchedHost(EmulatedHost):
             self._watch.add(self.name, process.pid)
             self._programs.append(process)
             if self._cpu is not None:
-                self._cpu.add(process.pid)
+                self._cpu(process.pid)
             if self._aborted:  # `abort` may have gone through the list before
                 process.kill()
         return process

@@ -19,7 +19,7 @@ from minitopo_dc.results.kept_scenario import HANDOVERS, load_as_run
 from minitopo_dc.results.measures.utilisation import transfer_window
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.results.tables.series import leg_series
-from minitopo_dc.scenario import LegSettings, Scenario
+from minitopo_dc.scenario import LegDirection, Scenario
 from minitopo_dc.trace.handover import Handover
 from minitopo_dc.units import NS_PER_S
 
@@ -95,7 +95,7 @@ def handover_recovery_s(run: Path) -> float:
 
 
 def _use(
-    handover: Handover, until: float, rows: pd.DataFrame, new: LegSettings
+    handover: Handover, until: float, rows: pd.DataFrame, new: LegDirection
 ) -> tuple[float, bool]:
     """Return how long it took until the new leg was in use, and whether it ever was."""
     time_s, delivered = rows["time_s"].to_numpy(), rows["delivered_bytes"].to_numpy()

@@ -28,7 +28,7 @@ from minitopo_dc.link import (
     make_capacity,
 )
 from minitopo_dc.router.element import Schedule
-from minitopo_dc.scenario import LegSettings, kernel_rates
+from minitopo_dc.scenario import LegDirection, kernel_rates
 from minitopo_dc.scenario.element import ElementLeg
 from minitopo_dc.trace import OpportunityTrace, RateTrace
 
@@ -170,7 +170,7 @@ def arrivals(trace: str, sent: list[int], directory: Path, **more: Any) -> list[
     """Number of each packet, and when (ns) it arrives, in that order."""
     (directory / "t.csv").write_text(trace)
     values = {"trace": directory / "t.csv", "delay_curve": "power", "jitter_ms": 0} | more
-    radio = LegSettings.check(values, "test")
+    radio = LegDirection.check(values, "test")
     leg = radio.build("1")
     schedule = Schedule(
         [ElementLeg(leg=1, interface="l", radio=radio, seed="1")], {1: leg}, lambda _now: None
@@ -228,10 +228,10 @@ def test_rlc_follows_the_curve_too(tmp_path: Path) -> None:
 )
 def test_what_does_not_go_with_a_curve_is_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        LegSettings.check({"rate_mbps": 5} | fields, "test")
+        LegDirection.check({"rate_mbps": 5} | fields, "test")
 
 
 def test_the_kernel_s_legs_have_no_curve() -> None:
-    radio = LegSettings(rate_mbps=5, delay_curve="power", jitter_ms=0)
+    radio = LegDirection(rate_mbps=5, delay_curve="power", jitter_ms=0)
     with pytest.raises(SettingsError, match="backend kernel has no delay_curve"):
         kernel_rates(radio)

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from minitopo_dc.link import ConstantCapacity, ConstantDelay, Leg, LegParameters
+from minitopo_dc.link import CapacityLeg, ConstantCapacity, ConstantDelay, LegParameters
 from minitopo_dc.link.queue.codel import CoDel
 from minitopo_dc.link.queue.discipline import (
     AtQueue,
@@ -30,9 +30,9 @@ def at_queue(ecn: int = Ecn.ECT_0, *, waited_ms: float = 0, packets: int = 50) -
     return AtQueue(1500, ecn, round(waited_ms * MS), packets, packets * 1500)
 
 
-def leg_of(discipline: QueueDiscipline) -> Leg[Numbered]:
+def leg_of(discipline: QueueDiscipline) -> CapacityLeg[Numbered]:
     parameters = LegParameters(delay=ConstantDelay(0), discipline=discipline)
-    leg: Leg[Numbered] = Leg(parameters, ConstantCapacity(12_000_000), Random(1))
+    leg: CapacityLeg[Numbered] = CapacityLeg(parameters, ConstantCapacity(12_000_000), Random(1))
     leg.start(0)
     return leg
 

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from minitopo_dc.link import ConstantCapacity, ConstantDelay, Leg, LegParameters
+from minitopo_dc.link import CapacityLeg, ConstantCapacity, ConstantDelay, LegParameters
 from minitopo_dc.link.queue.codel import FqCodel
 from minitopo_dc.link.queue.discipline import DisciplineError, Ecn, make_discipline
 from tests.virtual.scenarios import leg as radio
@@ -27,10 +27,10 @@ class Flowing:
         self.ecn = Ecn.CE
 
 
-def leg_of(**parameters: float) -> Leg[Flowing]:
+def leg_of(**parameters: float) -> CapacityLeg[Flowing]:
     discipline = make_discipline("fq-codel", **parameters)
     limits = LegParameters(delay=ConstantDelay(0), discipline=discipline, queue_packets=1000)
-    leg: Leg[Flowing] = Leg(limits, ConstantCapacity(12_000_000), Random(1))
+    leg: CapacityLeg[Flowing] = CapacityLeg(limits, ConstantCapacity(12_000_000), Random(1))
     leg.start(0)
     return leg
 
@@ -80,7 +80,7 @@ def test_codel_drops_when_it_does_over_the_flow_alone() -> None:
         parameters = LegParameters(
             delay=ConstantDelay(0), discipline=make_discipline(name), queue_packets=1000
         )
-        leg: Leg[Flowing] = Leg(parameters, ConstantCapacity(12_000_000), Random(1))
+        leg: CapacityLeg[Flowing] = CapacityLeg(parameters, ConstantCapacity(12_000_000), Random(1))
         leg.start(0)
         for number in range(600):
             leg.push(Flowing("a", number), 1500, 0)

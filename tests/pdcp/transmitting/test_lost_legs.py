@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
+from minitopo_dc.link import CapacityLeg, ConstantDelay, LegParameters, make_capacity
 from minitopo_dc.pdcp import (
     BatchPolicy,
     Feedback,
@@ -119,7 +119,9 @@ def test_with_recovery_a_lost_leg_s_node_gets_nothing_until_it_is_up_and_has_sai
 
 
 def test_what_was_taken_back_from_a_leg_is_not_outstanding_behind_others_packets() -> None:
-    leg = Leg[str](LegParameters(delay=ConstantDelay(0)), make_capacity(12_000_000), Random(1))
+    leg = CapacityLeg[str](
+        LegParameters(delay=ConstantDelay(0)), make_capacity(12_000_000), Random(1)
+    )
     leg.start(0)
     (near,) = BearerLegs[str]([leg], BearerLeg, legs=1, waiting=endless()).legs
     leg.push("another's", SIZE, 0)

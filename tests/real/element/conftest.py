@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
+from minitopo_dc.link import CapacityLeg, ConstantDelay, LegParameters, make_capacity
 from minitopo_dc.real.element import captures as captures_module
 from minitopo_dc.real.element import drivers as drivers_module
-from minitopo_dc.real.element.drivers import LegDriver
+from minitopo_dc.real.element.drivers import RealLegDriver
 from minitopo_dc.real.element.kernel import loop as loop_module
-from minitopo_dc.real.element.kernel.loop import Loop
+from minitopo_dc.real.element.kernel.loop import RealLoop
 from tests.real.element.fakes import MS, Clock, NoInjector
 
 
@@ -25,14 +25,16 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def legs(monkeypatch: pytest.MonkeyPatch) -> tuple[Loop, list[LegDriver]]:
+def legs(monkeypatch: pytest.MonkeyPatch) -> tuple[RealLoop, list[RealLegDriver]]:
     monkeypatch.setattr(drivers_module, "Injector", NoInjector)
-    loop = Loop()
+    loop = RealLoop()
     parameters = LegParameters(queue_packets=2, delay=ConstantDelay(10 * MS))
     capacity = 8_000_000  # 1 byte a us
     made = [
-        LegDriver(
-            number, Leg(parameters, make_capacity(capacity, "loop"), random.Random(number)), loop
+        RealLegDriver(
+            number,
+            CapacityLeg(parameters, make_capacity(capacity, "loop"), random.Random(number)),
+            loop,
         )
         for number in (1, 2)
     ]

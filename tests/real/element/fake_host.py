@@ -15,11 +15,11 @@ import pytest
 from minitopo_dc.link import LegStatistics
 from minitopo_dc.real.element import process
 from minitopo_dc.real.element.kernel import loop as loop_module
-from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.real.element.native import NativeElement, NativeLoop, lacking
-from minitopo_dc.real.element.process import Element
+from minitopo_dc.real.element.kernel.loop import RealLoop
+from minitopo_dc.real.element.native import RealNativeElement, RealNativeLoop, lacking
+from minitopo_dc.real.element.process import RealElement
 from minitopo_dc.router.recorder import Recorder, Series
-from minitopo_dc.scenario import LegSettings
+from minitopo_dc.scenario import LegDirection
 from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from tests.real.element.fake_netlink import FakeNetlinkQueues
 from tests.real.element.fakes import MS, FakePacket
@@ -62,7 +62,7 @@ class FakeQueue:
 class FakeKernelLeg:
     """A leg of the kernel's that says when it is started."""
 
-    def __init__(self, interface: str, radio: LegSettings) -> None:
+    def __init__(self, interface: str, radio: LegDirection) -> None:
         self.interface, self.radio = interface, radio
         self.started: list[int] = []
         self.closed = False
@@ -108,20 +108,20 @@ class Host:
     def __init__(self, directory: Path, *, native: bool = False) -> None:
         self.directory = directory
         self.queues: list[Any] = []
-        self.loops: list[NativeLoop] = []
+        self.loops: list[RealNativeLoop] = []
         self.is_native = native
         self.kernel_legs: list[FakeKernelLeg] = []
         self.rules: list[list[str]] = []
         self.handlers: dict[int, Callable[..., None]] = {}
-        self.elements: list[Element] = []
+        self.elements: list[RealElement] = []
         self.series: list[Series] = []
 
-    def element(self, **fields: Any) -> Element:
+    def element(self, **fields: Any) -> RealElement:
         values = {"host": "gnb", "legs": LEGS, "directory": self.directory}
         settings = ElementSettings.check(values | fields, "test")
-        kind, loop = Element, Loop()
+        kind, loop = RealElement, RealLoop()
         if self.is_native and lacking([settings]) is None:
-            kind, loop = NativeElement, NativeLoop()
+            kind, loop = RealNativeElement, RealNativeLoop()
             assert isinstance(loop.queues, FakeNetlinkQueues)
             loop.queues.opens_into(self.queues, loop)
             self.loops.append(loop)
@@ -130,7 +130,7 @@ class Host:
 
     def run(
         self,
-        element: Element,
+        element: RealElement,
         orders: str = "",
         until: Callable[[], bool] = lambda: True,
         by: signal.Signals = signal.SIGTERM,
@@ -160,7 +160,7 @@ class Host:
         self.queues.append(queue)
         return queue
 
-    def kernel_leg(self, interface: str, radio: LegSettings) -> FakeKernelLeg:
+    def kernel_leg(self, interface: str, radio: LegDirection) -> FakeKernelLeg:
         self.kernel_legs.append(FakeKernelLeg(interface, radio))
         return self.kernel_legs[-1]
 

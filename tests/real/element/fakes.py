@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from minitopo_dc.pdcp import sn_format
-from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver, TransmitDriver
-from minitopo_dc.real.element.kernel.loop import Loop
+from minitopo_dc.real.element.drivers import RealLegDriver, RealReceiveDriver, RealTransmitDriver
+from minitopo_dc.real.element.kernel.loop import RealLoop
 from minitopo_dc.scenario import Pdcp
 
 MS = 1_000_000
@@ -52,7 +52,7 @@ class Clock:
     def __call__(self) -> int:
         return self.now
 
-    def serve(self, loop: Loop, now: int) -> None:
+    def serve(self, loop: RealLoop, now: int) -> None:
         """Let the loop do what is due at `now`."""
         self.now = now
         loop.serve(now)
@@ -111,13 +111,13 @@ JUMBOGRAM = datagram_ipv6(100)[:4] + bytes(3) + datagram_ipv6(100)[7:]
 """Payload length 0 behind which hop-by-hop options come (RFC 2675, section 2)."""
 
 
-def transmitter(loop: Loop, legs: list[LegDriver], **pdcp: object) -> TransmitDriver:
+def transmitter(loop: RealLoop, legs: list[RealLegDriver], **pdcp: object) -> RealTransmitDriver:
     settings = Pdcp.model_validate(pdcp)
     entity = settings.transmitter(
         len(legs), [driver.leg for driver in legs], buffer_limits=(6, None)
     )
-    return TransmitDriver(1, entity, sn_format(18), legs, loop)
+    return RealTransmitDriver(1, entity, sn_format(18), legs, loop)
 
 
-def receiver(loop: Loop) -> ReceiveDriver:
-    return ReceiveDriver(1, Pdcp().receiver(2), sn_format(18), {11: 0, 12: 1}, loop)
+def receiver(loop: RealLoop) -> RealReceiveDriver:
+    return RealReceiveDriver(1, Pdcp().receiver(2), sn_format(18), {11: 0, 12: 1}, loop)

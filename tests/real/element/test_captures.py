@@ -13,8 +13,8 @@ from minitopo_dc.capture.layers import PdcpData18, PdcpNrUdp
 from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.real.element import captures as module
 from minitopo_dc.real.element.captures import Captures
-from minitopo_dc.real.element.drivers import LegDriver, TransmitDriver
-from minitopo_dc.real.element.kernel.loop import Loop
+from minitopo_dc.real.element.drivers import RealLegDriver, RealTransmitDriver
+from minitopo_dc.real.element.kernel.loop import RealLoop
 from minitopo_dc.scenario import Pdcp
 from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
 from tests.real.element.fakes import LATER, Clock, FakePacket, datagram, receiver
@@ -22,7 +22,7 @@ from tests.real.element.fakes import LATER, Clock, FakePacket, datagram, receive
 RADIO = {"rate_mbps": 8}
 SENDING = TransmitBearer.check({"bearer": 1, "interface": "core", "legs": [1, 2]}, "test")
 RECEIVING = ReceiveBearer.check({"bearer": 1, "legs": [1, 2]}, "test")
-Legs = tuple[Loop, list[LegDriver]]
+Legs = tuple[RealLoop, list[RealLegDriver]]
 
 
 def settings(directory: Path, **fields: Any) -> ElementSettings:
@@ -72,7 +72,7 @@ def test_a_leg_s_capture_has_the_pdus_of_that_leg(
     made = Captures(settings(tmp_path), 0)
     entity = Pdcp.model_validate({"split": split, "batch": 2}).transmitter(2)
     outlets = [made.outlet(leg, SENDING) for leg in both]
-    driver = TransmitDriver(1, entity, sn_format(18), outlets, loop)
+    driver = RealTransmitDriver(1, entity, sn_format(18), outlets, loop)
     for _ in range(2):
         driver.on_packet(FakePacket(datagram(500)))
     clock.serve(loop, LATER)

@@ -11,7 +11,7 @@ import pytest
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.real.element import __main__ as command
-from minitopo_dc.real.element.kernel.loop import Loop
+from minitopo_dc.real.element.kernel.loop import RealLoop
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.rules import RuleError
 from minitopo_dc.scenario.element import ElementSettings
@@ -28,7 +28,7 @@ class FakeElements:
         self.made: list[dict[str, Any]] = []
         self.closed = 0
 
-    def make(self, _settings: ElementSettings, _loop: Loop, **fields: Any) -> FakeElements:
+    def make(self, _settings: ElementSettings, _loop: RealLoop, **fields: Any) -> FakeElements:
         if self.when_made:
             raise self.when_made
         self.made.append(fields)
@@ -37,7 +37,7 @@ class FakeElements:
     def close(self) -> None:
         self.closed += 1
 
-    def run(self, _elements: Sequence[object], _loop: Loop) -> None:
+    def run(self, _elements: Sequence[object], _loop: RealLoop) -> None:
         if self.when_run:
             raise self.when_run
 

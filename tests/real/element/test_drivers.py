@@ -12,8 +12,8 @@ from minitopo_dc.native import library
 from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.real.element import drivers
 from minitopo_dc.real.element.__main__ import python_reason
-from minitopo_dc.real.element.drivers import LegDriver, TransmitDriver, Wire
-from minitopo_dc.real.element.kernel.loop import Loop
+from minitopo_dc.real.element.drivers import RealLegDriver, RealTransmitDriver, Wire
+from minitopo_dc.real.element.kernel.loop import RealLoop
 from minitopo_dc.real.element.kernel.rules import leg_mark
 from minitopo_dc.scenario import Pdcp
 from minitopo_dc.scenario.element import ElementSettings
@@ -38,7 +38,7 @@ def pdu(sn: int, sdu: bytes = datagram()) -> bytes:
 
 @pytest.mark.usefixtures("clock")
 def test_a_pdu_carries_its_number_behind_the_datagram_and_the_mark_of_its_leg(
-    legs: tuple[Loop, list[LegDriver]],
+    legs: tuple[RealLoop, list[RealLegDriver]],
 ) -> None:
     loop, both = legs
     driver = transmitter(loop, both, batch=2)
@@ -52,7 +52,7 @@ def test_a_pdu_carries_its_number_behind_the_datagram_and_the_mark_of_its_leg(
 @pytest.mark.parametrize(("sdu", "offset"), [(datagram(), 8), (datagram_ipv6(), 7)])
 @pytest.mark.parametrize("verdict", ["accept", "drop"])
 def test_a_duplicate_is_sent_anew_on_the_second_leg_whatever_the_first_does(
-    sdu: bytes, offset: int, verdict: str, clock: Clock, legs: tuple[Loop, list[LegDriver]]
+    sdu: bytes, offset: int, verdict: str, clock: Clock, legs: tuple[RealLoop, list[RealLegDriver]]
 ) -> None:
     loop, both = legs
     for _ in range(2 if verdict == "drop" else 0):  # which fill its queue
@@ -69,7 +69,7 @@ def test_a_duplicate_is_sent_anew_on_the_second_leg_whatever_the_first_does(
 
 
 def test_a_pdu_out_of_order_waits_for_the_missing_one_or_for_t_reordering(
-    clock: Clock, legs: tuple[Loop, list[LegDriver]]
+    clock: Clock, legs: tuple[RealLoop, list[RealLegDriver]]
 ) -> None:
     loop = legs[0]
     driver = receiver(loop)
@@ -84,7 +84,7 @@ def test_a_pdu_out_of_order_waits_for_the_missing_one_or_for_t_reordering(
 
 @pytest.mark.parametrize("by", ["leg", "sdu", "pdu"])
 def test_a_packet_that_arrives_lets_go_what_is_due_on_a_leg(
-    by: str, clock: Clock, legs: tuple[Loop, list[LegDriver]]
+    by: str, clock: Clock, legs: tuple[RealLoop, list[RealLegDriver]]
 ) -> None:
     loop, (leg, other) = legs
     takers = {
@@ -107,13 +107,13 @@ def no_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drivers, "Injector", NoInjector)
 
 
-def bearer(**pdcp: Any) -> tuple[TransmitDriver, list[Wire]]:
+def bearer(**pdcp: Any) -> tuple[RealTransmitDriver, list[Wire]]:
     wires = [Wire(1), Wire(2)]
     entity = Pdcp.model_validate(pdcp).transmitter(2)
-    return TransmitDriver(1, entity, sn_format(18), wires, Loop()), wires
+    return RealTransmitDriver(1, entity, sn_format(18), wires, RealLoop()), wires
 
 
-def marks(driver: TransmitDriver, count: int) -> list[int]:
+def marks(driver: RealTransmitDriver, count: int) -> list[int]:
     packets = [FakePacket(datagram()) for _ in range(count)]
     for packet in packets:
         driver.on_packet(packet)

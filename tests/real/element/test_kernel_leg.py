@@ -20,7 +20,7 @@ from minitopo_dc.link import LegStatistics
 from minitopo_dc.real.element import kernel_leg as module
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel_leg import FIFO, NETEM, ROOM, TBF, KernelLeg, timeline
-from minitopo_dc.scenario import LegSettings, kernel_rates
+from minitopo_dc.scenario import LegDirection, kernel_rates
 from tests.real.element.fakes import MS, Clock
 
 S = 1000 * MS
@@ -88,8 +88,8 @@ def netlink(monkeypatch: pytest.MonkeyPatch) -> FakeNetlink:
     return made
 
 
-def radio(**fields: Any) -> LegSettings:
-    return LegSettings.check({"rate_mbps": 12, "delay_ms": 10, "jitter_ms": 0} | fields, "test")
+def radio(**fields: Any) -> LegDirection:
+    return LegDirection.check({"rate_mbps": 12, "delay_ms": 10, "jitter_ms": 0} | fields, "test")
 
 
 def wire(rate: float) -> int:
@@ -222,7 +222,7 @@ def test_the_kernel_gets_each_change_once_and_rates_later_by_the_delay_before_th
     settings = radio(changes=changes)
     steps = list(kernel_rates(settings).steps())
     planned = list(timeline(settings, iter(steps)))
-    airs = [what.delay_ms for _, _, what in planned if isinstance(what, LegSettings)]
+    airs = [what.delay_ms for _, _, what in planned if isinstance(what, LegDirection)]
     assert airs == [change["delay_ms"] for change in changes if "delay_ms" in change]
     delay, delays = 10, {0: 10}
     for change in changes:

@@ -21,7 +21,7 @@ from minitopo_dc.real.element import radio_link
 from minitopo_dc.real.element.kernel import loop as loop_module
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.radio_link import BUDGET, Cable, RadioInterface, Tap, read_ends
-from minitopo_dc.scenario import LegSettings
+from minitopo_dc.scenario import LegDirection
 from tests.real.element.fakes import MS, Clock
 
 HEADER = bytes(14)
@@ -287,7 +287,7 @@ json_values = st.recursive(
 orders = st.one_of(
     st.binary().map(lambda line: line.replace(b"\n", b"")),
     json_values.map(lambda value: json.dumps(value).encode()),
-    st.dictionaries(st.sampled_from(sorted(LegSettings.model_fields)), json_values).map(
+    st.dictionaries(st.sampled_from(sorted(LegDirection.model_fields)), json_values).map(
         lambda change: json.dumps(order(radio=RADIO | change)).encode()
     ),
 )

@@ -27,9 +27,9 @@ from minitopo_dc.pdcp import (
     split_trailer,
 )
 from minitopo_dc.real.element import drivers as drivers_module
-from minitopo_dc.real.element.drivers import HeldPacket, LegDriver, Sdu, TransmitDriver
+from minitopo_dc.real.element.drivers import HeldPacket, RealLegDriver, RealTransmitDriver, Sdu
 from minitopo_dc.real.element.ipv4_options import may_be_forwarded
-from minitopo_dc.real.element.kernel.loop import Loop
+from minitopo_dc.real.element.kernel.loop import RealLoop
 from tests.real.element.fakes import (
     JUMBOGRAM,
     LATER,
@@ -68,7 +68,7 @@ NO_SDUS = [
 @pytest.mark.usefixtures("clock")
 @pytest.mark.parametrize(("reason", "payload"), NO_SDUS)
 def test_what_cannot_carry_a_number_or_go_on_is_dropped_counted_and_leaves_no_gap(
-    reason: str, payload: bytes, legs: tuple[Loop, list[LegDriver]]
+    reason: str, payload: bytes, legs: tuple[RealLoop, list[RealLegDriver]]
 ) -> None:
     driver = transmitter(*legs)
     packets = [FakePacket(sdu) for sdu in (datagram(), payload, datagram())]
@@ -85,7 +85,7 @@ def test_what_cannot_carry_a_number_or_go_on_is_dropped_counted_and_leaves_no_ga
 
 @pytest.mark.usefixtures("clock")
 def test_a_packet_for_which_the_policy_names_no_leg_is_dropped_with_its_number(
-    legs: tuple[Loop, list[LegDriver]],
+    legs: tuple[RealLoop, list[RealLegDriver]],
 ) -> None:
     class Second:
         """Drops every packet but the second."""
@@ -98,7 +98,7 @@ def test_a_packet_for_which_the_policy_names_no_leg_is_dropped_with_its_number(
             return (0,) if self._count == 2 else ()
 
     entity = TransmittingEntity[Sdu](sn_format(18), Second(), legs=2)
-    driver = TransmitDriver(1, entity, sn_format(18), legs[1], legs[0])
+    driver = RealTransmitDriver(1, entity, sn_format(18), legs[1], legs[0])
     packets = [FakePacket(datagram()) for _ in range(3)]
     for packet in packets:
         driver.on_packet(packet)
@@ -114,7 +114,7 @@ def test_a_packet_for_which_the_policy_names_no_leg_is_dropped_with_its_number(
     ids=["empty", "cut", "no room for a number", "jumbogram"],
 )
 def test_what_is_too_short_for_a_pdu_is_dropped_and_counted(
-    payload: bytes, legs: tuple[Loop, list[LegDriver]]
+    payload: bytes, legs: tuple[RealLoop, list[RealLegDriver]]
 ) -> None:
     driver = receiver(legs[0])
     packet = FakePacket(payload, indev=11)
@@ -124,19 +124,21 @@ def test_what_is_too_short_for_a_pdu_is_dropped_and_counted(
 
 
 @contextmanager
-def lossy_legs(rlc: RlcParameters | None = None) -> Iterator[tuple[Clock, Loop, list[LegDriver]]]:
+def lossy_legs(
+    rlc: RlcParameters | None = None,
+) -> Iterator[tuple[Clock, RealLoop, list[RealLegDriver]]]:
     """Two legs with short queues that lose a third of their packets; the clock is a test's."""
     clock = Clock()
     parameters = LegParameters(queue_packets=3, delay=ConstantDelay(10 * MS), loss=Bernoulli(0.3))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drivers_module, "Injector", NoInjector)
         patch.setattr(drivers_module, "clock", clock)
-        loop = Loop()
+        loop = RealLoop()
 
         def leg(number: int) -> AnyLeg[HeldPacket]:
             return make_leg(parameters, make_capacity(8_000_000), random.Random(number), rlc)
 
-        yield clock, loop, [LegDriver(number, leg(number), loop) for number in (1, 2)]
+        yield clock, loop, [RealLegDriver(number, leg(number), loop) for number in (1, 2)]
 
 
 anything = st.one_of(
@@ -291,7 +293,7 @@ def test_no_packet_ends_an_element(
     packets: list[bytes],
     pdcp: dict[str, Any],
     clock: Clock,
-    legs: tuple[Loop, list[LegDriver]],
+    legs: tuple[RealLoop, list[RealLegDriver]],
 ) -> None:
     loop, drivers = legs
     bearer, other_end = transmitter(loop, drivers, **pdcp), receiver(loop)

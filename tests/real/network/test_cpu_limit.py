@@ -44,7 +44,7 @@ def test_version_1_gets_a_quota_and_a_period(mounts: Path, tmp_path: Path) -> No
     stale = root / f"{module.PREFIX}{2**22 + 1}"  # above the kernel's greatest pid
     stale.mkdir()
     with pytest.raises(OSError, match="not empty"), cpu_limit(25) as limit:  # not the kernel's
-        limit.add(4711)
+        limit(4711)
         [group] = root.iterdir()  # what a killed run left is removed
         assert (group / "cpu.cfs_quota_us").read_text() == "2500"
         assert (group / "cpu.cfs_period_us").read_text() == "10000"

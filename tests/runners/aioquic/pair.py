@@ -7,8 +7,8 @@ from pathlib import Path
 
 from minitopo_dc.runners.aioquic.virtual import QuicConnectionPair, seconds
 from minitopo_dc.runners.virtual import VirtualFlow
-from minitopo_dc.virtual.host import VirtualHost
-from minitopo_dc.virtual.loop import START_NS, Loop, LoopTimer
+from minitopo_dc.virtual.host import EndHost
+from minitopo_dc.virtual.loop import START_NS, LoopTimer, VirtualLoop
 from minitopo_dc.virtual.packet import Flow, Packet
 from minitopo_dc.workloads import Workload
 
@@ -27,12 +27,10 @@ class Pair:
     """Both ends, 10 ms apart; `lost` says of each datagram whether it is, by direction and time."""
 
     def __init__(self, workload: Workload, lost: Lost = none_lost) -> None:
-        self.loop = Loop()
+        self.loop = VirtualLoop()
         self._lost = lost
         there, back = Flow(CLIENT, SERVER), Flow(SERVER, CLIENT)
-        client_host, server_host = (
-            VirtualHost(self.loop, [flow], cpu_ns=0) for flow in (there, back)
-        )
+        client_host, server_host = (EndHost(self.loop, [flow], cpu_ns=0) for flow in (there, back))
         there.deliver, back.deliver = server_host.receive, client_host.receive
         there.enter = back.enter = self._forward
         self._ends = QuicConnectionPair(

@@ -44,7 +44,7 @@ class PacketSource(Protocol):
 class LoopAlarm:
     """What wakes the loop for a part that names another moment than when it was served last."""
 
-    def __init__(self, loop: Loop, part: Timed) -> None:
+    def __init__(self, loop: RealLoop, part: Timed) -> None:
         self._wake_at = loop.wake_at
         self._part = part
 
@@ -53,7 +53,7 @@ class LoopAlarm:
         self._wake_at(self._part.next_timeout())
 
 
-class Loop:
+class RealLoop:
     """Serves sources of packets, timed parts and the orders on standard input until told to stop.
 
     `due` is the earliest moment any part named. Every packet callback compares it with its own

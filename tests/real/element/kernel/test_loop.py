@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.real.element.kernel import loop as module
-from minitopo_dc.real.element.kernel.loop import IDLE_NS, MAX_LEAD_NS, Loop
+from minitopo_dc.real.element.kernel.loop import IDLE_NS, MAX_LEAD_NS, RealLoop
 from tests.real.element.fakes import MS
 
 BUDGET = 4
@@ -58,7 +58,7 @@ class Due:
 
 def lateness(late_ns: int, monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], Machine]:
     """How late a part is that is due each millisecond."""
-    machine, loop = Machine(late_ns, monkeypatch), Loop()
+    machine, loop = Machine(late_ns, monkeypatch), RealLoop()
     part = Due(*range(MS, 201 * MS, MS), then=loop.stop)
     loop.add_timed(part)
     loop.run(refuse)
@@ -91,7 +91,7 @@ def test_a_machine_that_wakes_on_time_costs_little_polling(monkeypatch: pytest.M
 def test_a_late_phase_is_forgotten_also_with_moments_close_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    machine, loop, before = Machine(120_000, monkeypatch), Loop(), []
+    machine, loop, before = Machine(120_000, monkeypatch), RealLoop(), []
     close = range(101 * MS, 101 * MS + 1_900 * MS // 10, MS // 10)
 
     def wake_sooner() -> None:
@@ -105,7 +105,7 @@ def test_a_late_phase_is_forgotten_also_with_moments_close_together(
 
 
 def test_a_part_that_changes_others_is_served_before_them() -> None:
-    loop, served = Loop(), list[str]()
+    loop, served = RealLoop(), list[str]()
     for name in ("one", "two", "schedule"):
         part = Due(MS, then=partial(served.append, name))
         loop.add_timed(part, first=name == "schedule")
@@ -115,7 +115,7 @@ def test_a_part_that_changes_others_is_served_before_them() -> None:
 
 @pytest.mark.parametrize(("moment", "due"), [(None, 10), (10, 10), (11, 10), (9, 9)])
 def test_a_part_can_only_make_the_loop_wake_sooner(moment: int | None, due: int) -> None:
-    loop = Loop()
+    loop = RealLoop()
     loop.serve(10 - IDLE_NS)
     assert loop.due == 10
     loop.wake_at(moment)
@@ -185,7 +185,7 @@ def floods(log: list[str]) -> Iterator[list[Flood]]:
 
 @pytest.mark.usefixtures("orders")
 def test_sources_that_always_have_packets_take_turns(floods: list[Flood], log: list[str]) -> None:
-    loop = Loop()
+    loop = RealLoop()
     for source in floods:
         loop.add_source(source)
         source.when, source.then = 5 * 2 * BUDGET, loop.stop
@@ -195,7 +195,7 @@ def test_sources_that_always_have_packets_take_turns(floods: list[Flood], log: l
 
 
 def test_an_order_is_read_although_packets_never_end(orders: Orders, floods: list[Flood]) -> None:
-    loop, lines = Loop(), list[str]()
+    loop, lines = RealLoop(), list[str]()
     loop.add_source(floods[0])
     orders.write(b"start\n")
     floods[0].when, floods[0].then = BUDGET, loop.stop
@@ -208,7 +208,7 @@ def test_what_becomes_due_is_served_between_two_turns(
     floods: list[Flood], log: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "clock", lambda: len(log) * MS // BUDGET)
-    loop, part = Loop(), Due(MS)
+    loop, part = RealLoop(), Due(MS)
     loop.add_timed(part)
     loop.add_source(floods[0])
     floods[0].when, floods[0].then = 3 * BUDGET, loop.stop
@@ -224,7 +224,7 @@ def carried_out(pieces: list[bytes]) -> list[str]:
         patch.setattr(module, "ORDERS", orders.descriptor)
         patch.setattr(module, "os", SimpleNamespace(read=lambda *_: next(waiting, b"")))
         orders.write(b"there is always something to read")
-        Loop().run(lines.append)
+        RealLoop().run(lines.append)
     orders.close()
     return lines
 
@@ -252,12 +252,12 @@ def test_what_is_no_whole_line_of_text(pieces: list[bytes], lines: list[str]) ->
 
 def test_the_end_of_standard_input_ends_the_loop(orders: Orders) -> None:
     orders.end()
-    Loop().run(refuse)
+    RealLoop().run(refuse)
 
 
 @pytest.mark.usefixtures("orders")
 def test_a_signal_s_handler_ends_the_loop(floods: list[Flood], log: list[str]) -> None:
-    loop = Loop()
+    loop = RealLoop()
     loop.add_source(floods[0])
     floods[0].when, floods[0].then = BUDGET, lambda: os.kill(os.getpid(), signal.SIGUSR1)
     before = signal.signal(signal.SIGUSR1, lambda *_: loop.stop())
