@@ -44,7 +44,7 @@ from minitopo_dc.scenario.flow import (
     is_proxied,
     uplink_pdcp,
 )
-from minitopo_dc.scenario.leg import LegDirection
+from minitopo_dc.scenario.leg import LegDirection, NoTraceError
 from minitopo_dc.scenario.mobility import MobilityEvent, check_mobility
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.scenario.presets import (
@@ -368,7 +368,12 @@ class Scenario(Settings):
         delays_ms = () if control is None else control.backhaul_ms
         xn_ms = delays_ms[-1] if isinstance(delays_ms, tuple) and delays_ms else XN_MS
         for name in NAMES if self.mode in ("dc", "flows") else ():
-            named = self.with_dc(name, xn_ms=xn_ms)
+            try:
+                named = self.with_dc(name, xn_ms=xn_ms)
+            except NoTraceError:
+                raise
+            except SettingsError:  # a flow over one leg has no Xn
+                continue
             if all(getattr(self, field) == getattr(named, field) for field in FIELDS):
                 return name, xn_ms
         return None

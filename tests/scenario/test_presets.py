@@ -118,3 +118,11 @@ def test_other_legs_bring_the_timers_of_a_named_dual_connectivity(
     legs = [{"rate_mbps": 20, "delay_ms": 5}, {"rate_mbps": 2, "delay_ms": 150}, {"rate_mbps": 9}]
     late = base.with_dc(name, xn_ms=7).evolve(legs=legs)
     assert late == base.evolve(legs=legs).with_dc(name, xn_ms=7)
+
+
+def test_flows_over_one_leg_beside_another_have_no_name_that_other_legs_would_bring() -> None:
+    flows = [{"mode": "dc"}, {"mode": "sc", "leg": 1}]
+    base = Scenario(transport="quic", mode="flows", flows=flows, legs=[{"rate_mbps": 20}] * 2)
+    slower = base.evolve(legs={1: {"rate_mbps": 2}})
+    assert [leg.downlink.rate_mbps for leg in slower.legs] == [20, 2]
+    assert slower.pdcp == base.pdcp

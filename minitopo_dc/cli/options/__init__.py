@@ -112,7 +112,7 @@ def _declared() -> dict[str, dict[str, Any]]:
         "--seed": {
             "type": whole,
             "default": 1,
-            "help": "of losses and jitter; the runs of a row have SEED, SEED + 1, ... (default: 1)",
+            "help": "of losses and jitter; those of a row: SEED, SEED + 1, ... (default: 1)",
         },
         "--dc": {
             "nargs": 1,

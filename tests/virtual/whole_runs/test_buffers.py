@@ -77,6 +77,19 @@ def test_nobody_waits_before_the_air_for_longer_than_the_queues_allow(
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_an_upload_waits_for_no_longer_than_the_queues_allow(way: str, tmp_path: Path) -> None:
+    """The threshold of `deployable` may keep both legs' buffer waiting for the primary one."""
+    queue = {"rate_mbps": RATE_MBPS, "queue_ms": QUEUE_MS}
+    legs = [{**queue, "delay_ms": 20, "jitter_ms": 0, "uplink": queue}] * 2
+    base = over(way, {}).evolve(legs=legs, workload={"kind": "upload", "size_mb": 4})
+    run(tmp_path, base if WAYS[way] else base.with_dc(way, xn_ms=XN_MS))  # type: ignore[arg-type]
+    table = packet_delays(tmp_path).query("direction == 'uplink'")
+    legs_waited_for = 2 if way == "deployable" else 1
+    most = float((table["split_ms"] + table["queue_ms"]).max())
+    assert QUEUE_MS / 2 < most < legs_waited_for * QUEUE_MS + PACKET_MS
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_the_same_bytes_are_the_same_run_in_each_unit(way: str, tmp_path: Path) -> None:
     times = {unit: run(tmp_path / unit, over(way, UNITS[unit])).completion_s for unit in UNITS}
     assert times["bytes"] == times["ms"]
