@@ -23,8 +23,8 @@ from minitopo_dc.comparison import LABEL
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.results.measures.limiting_factors import reason
 from minitopo_dc.results.measures.verdict import FEWEST, Difference, difference
+from minitopo_dc.runs.needs import primary_leg
 from minitopo_dc.runs.perform import Retries
-from minitopo_dc.runs.plan import primary_leg
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import (
     Interval,

@@ -34,7 +34,7 @@ from minitopo_dc.results.kept_scenario import load_to_run
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import Runner, all_runners, runner_names
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.runs.plan import needs
+from minitopo_dc.runs.needs import needs
 from minitopo_dc.scenario import Clock, Core, Leg, Scenario
 from minitopo_dc.scratch import scratch
 from minitopo_dc.workloads import Command, Download, Ping, Workload

@@ -38,8 +38,8 @@ from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.run_result import exit_status
 from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.runs.check import check_rows
+from minitopo_dc.runs.needs import primary_leg
 from minitopo_dc.runs.perform import Retries, check_retries
-from minitopo_dc.runs.plan import primary_leg
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.ways import Comparison
 from minitopo_dc.workloads import Workload

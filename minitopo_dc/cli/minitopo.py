@@ -46,10 +46,10 @@ def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when nothing failed, 1 when something did, 3 when nothing can run here."""
     require_real("minitopo")
     # Imported here, as the rest of the command line must work without Mininet.
-    from minitopo_dc.minitopo.plugin import MinitopoError, Plugin  # noqa: PLC0415
+    from minitopo_dc.minitopo.plugin import CheckoutRun, MinitopoError  # noqa: PLC0415
 
     files = (arguments.topology, arguments.experiment)
-    plugin = Plugin(arguments.minitopo, *files, ip_version=arguments.ip_version)
+    plugin = CheckoutRun(arguments.minitopo, *files, ip_version=arguments.ip_version)
     for line in plugin.notes:
         note(line)
     directory = new_directory(arguments.output, "minitopo")

@@ -45,7 +45,7 @@ from minitopo_dc.registry import load_plugins
 from minitopo_dc.results.kept_scenario import load_as_run, load_to_run
 from minitopo_dc.results.run_result import RunResult, exit_status
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.runs.plan import print_unmet
+from minitopo_dc.runs.needs import print_unmet
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Download, get_workload
 

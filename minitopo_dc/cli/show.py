@@ -42,6 +42,8 @@ HELP = "print the results of a run, comparison or campaign, or set two of them s
 MAX_DIFFERENCES = 12
 """The most fields that are listed in which two sets of runs differ: sets with more are hardly
 comparable."""
+OF_WAYS = ([LABEL], ["transport", "mode"])
+"""The first labels of a comparison, and of runs that no campaign made."""
 MAX_BELOW = 5
 """The most directories that an error names."""
 
@@ -192,13 +194,23 @@ def side_by_side(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 def _named(first: pd.DataFrame, second: pd.DataFrame) -> list[pd.DataFrame]:
     """Return both tables with `row`, the name by which a row of one is found in the other.
 
-    The name has the labels' values. Where none is in both, it is that of the way that the scenarios
-    are (`ways_of`), whatever people have called them.
+    The name has the labels' values. A row that is not in both has the name of the way that its
+    scenario is (`ways_of`), whatever people have called it, if that is in both or nobody has.
     """
     tables = [runs.assign(row=_label_names(runs)) for runs in (first, second)]
-    if set(tables[0]["row"]) & set(tables[1]["row"]):
+    in_both = set(tables[0]["row"]) & set(tables[1]["row"])
+    of_ways = all(runs.attrs["labels"][:2] in OF_WAYS for runs in tables)
+    if not of_ways or all(set(runs["row"]) == in_both for runs in tables):
         return tables
-    return [runs.assign(row=_way_names(runs)) for runs in tables]
+    ways = [_way_names(runs) for runs in tables]
+    known = set(ways[0]) & set(ways[1])
+    for runs, names in zip(tables, ways, strict=True):
+        is_unnamed = runs.attrs["labels"] != [LABEL]
+        runs["row"] = [
+            way if row not in in_both and (way in known or is_unnamed) else row
+            for row, way in zip(runs["row"], names, strict=True)
+        ]
+    return tables
 
 
 def _label_names(runs: pd.DataFrame) -> list[str]:

@@ -50,7 +50,7 @@ class MinitopoError(MinitopoDcError, RuntimeError):
     """A failure inside the Minitopo checkout, or of what it needs."""
 
 
-class Plugin:
+class CheckoutRun:
     """One run of two parameter files in a checkout."""
 
     def __init__(

@@ -1,7 +1,7 @@
 """Drivers of a router host's legs and PDCP entities, the same on both clocks.
 
 They run the cores without input or output over what a host gives them: a loop that calls them at
-the moments that they name (`Loop`), and packets that go on or are discarded (`Held`). On real
+the moments that they name (`Loop`), and packets that go on or are discarded (`HeldPacket`). On real
 packets to let one go is to give the kernel its verdict, in virtual time it is a call.
 """
 
@@ -47,7 +47,7 @@ class Loop(Protocol):
         """Call a part when it is due; one that changes what others wait for comes first."""
 
 
-class Held(Protocol):
+class HeldPacket(Protocol):
     """A packet that waits while a core holds it."""
 
     def accept(self) -> None:
@@ -84,7 +84,7 @@ def pdu_in(packet: object) -> PduOnLeg | None:
     return pdu
 
 
-Packet = TypeVar("Packet", bound=Held)
+Packet = TypeVar("Packet", bound=HeldPacket)
 
 
 class LegDriver(Generic[Packet]):
@@ -127,7 +127,7 @@ class LegDriver(Generic[Packet]):
             self.other._alarm.rearm()
 
 
-class Outlet(Protocol):
+class TransmitLeg(Protocol):
     """A leg as a transmitting bearer sees it."""
 
     @property
@@ -138,18 +138,18 @@ class Outlet(Protocol):
         """Take packets out of the leg's queue; the caller has to drop them."""
 
 
-Sdu = TypeVar("Sdu", bound=Held)
-AnyOutlet = TypeVar("AnyOutlet", bound=Outlet)
+Sdu = TypeVar("Sdu", bound=HeldPacket)
+AnyTransmitLeg = TypeVar("AnyTransmitLeg", bound=TransmitLeg)
 
 
-class TransmitDriver(ABC, Generic[Sdu, AnyOutlet]):
+class TransmitDriver(ABC, Generic[Sdu, AnyTransmitLeg]):
     """The driver of one bearer's transmitting entity; a timed part that comes before the legs."""
 
     def __init__(
         self,
         bearer: int,
         entity: TransmittingEntity[Sdu],
-        legs: Sequence[AnyOutlet],
+        legs: Sequence[AnyTransmitLeg],
         loop: Loop,
     ) -> None:
         """Put the PDUs of a bearer of this number on these legs."""

@@ -17,7 +17,7 @@ from minitopo_dc.runners.virtual import (
     VirtualConnection,
     VirtualFlow,
 )
-from minitopo_dc.runs.routers import client_legs
+from minitopo_dc.runs.element_settings import client_legs
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.scenario.addresses import (
     SERVER_PORT,

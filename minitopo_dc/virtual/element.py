@@ -18,7 +18,7 @@ from minitopo_dc.pdcp import (
     sn_format,
 )
 from minitopo_dc.router import drivers
-from minitopo_dc.router.drivers import Held, PduOnLeg, Way
+from minitopo_dc.router.drivers import HeldPacket, PduOnLeg, Way
 from minitopo_dc.router.echoes import Send
 from minitopo_dc.router.element import AnyElement
 from minitopo_dc.router.icmp import too_big
@@ -39,7 +39,7 @@ Arrived = tuple[int, Packet, int]
 """A PDU that crossed a leg: the leg's number, the packet, its COUNT."""
 
 
-class VirtualLegDriver(drivers.LegDriver[Held]):
+class VirtualLegDriver(drivers.LegDriver[HeldPacket]):
     """The driver of one direction of a leg, which leads to the other element."""
 
     arrive: Callable[[Arrived], None]
@@ -49,7 +49,7 @@ class VirtualLegDriver(drivers.LegDriver[Held]):
     answer: Callable[[Packet], None]
     """Takes an ICMP error to the source of the packet's flow."""
 
-    def push(self, packet: Held, size: int, now: int) -> None:
+    def push(self, packet: HeldPacket, size: int, now: int) -> None:
         """Put a packet of `size` bytes on the leg."""
         if self.mtu is not None and size > self.mtu:
             assert isinstance(packet, Packet | PacketOnLeg)

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from minitopo_dc.capture import CaptureFile
 from minitopo_dc.link import AnyLeg, CapacityLeg, RlcLeg
-from minitopo_dc.router.drivers import Held, Loop
+from minitopo_dc.router.drivers import HeldPacket, Loop
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.element import Arrived, PacketOnLeg, VirtualElement, VirtualLegDriver
 from minitopo_dc.virtual.loop import AnyLoop
@@ -145,13 +145,13 @@ def packet_logs(scenario: Scenario, directory: Path, loop: AnyLoop) -> Iterator[
 class FollowingLegDriver(VirtualLegDriver):
     """A driver that notes when packets join the leg's queue, and leave it."""
 
-    def __init__(self, number: int, leg: AnyLeg[Held], loop: Loop) -> None:
+    def __init__(self, number: int, leg: AnyLeg[HeldPacket], loop: Loop) -> None:
         """Run the leg of this number on a host's loop."""
         assert isinstance(leg, CapacityLeg | RlcLeg)
         leg.observe(_pass)
         super().__init__(number, leg, loop)
 
-    def push(self, packet: Held, size: int, now: int) -> None:
+    def push(self, packet: HeldPacket, size: int, now: int) -> None:
         """Put a packet of `size` bytes on the leg."""
         assert isinstance(packet, Packet | PacketOnLeg)
         if isinstance(packet, PacketOnLeg):

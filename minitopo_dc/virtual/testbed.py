@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from minitopo_dc.router.recorder import Recorder, SeriesWriter
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.routers import gnb_settings, ue_settings
+from minitopo_dc.runs.element_settings import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.scenario.element import wifi_paths

@@ -59,7 +59,8 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     }
     if not rows:
         return
-    shares = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["way", "stack"])
+    index = pd.MultiIndex.from_tuples(list(rows), names=["way", "stack"])
+    shares = pd.DataFrame(list(rows.values()), index=index)
     yield "Dual Connectivity against multipath of the same stack", shares.sort_index()
     yield "Networks with one outcome over both stacks", agreement(ratios)
 

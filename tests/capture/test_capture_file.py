@@ -26,7 +26,7 @@ from minitopo_dc.capture import (
 from minitopo_dc.cli import compare
 from minitopo_dc.cli.options.rows import base_scenario
 from minitopo_dc.pdcp import PduError, append_trailer, sn_format, split_trailer
-from minitopo_dc.runs.routers import backhaul_settings, gnb_settings, ue_settings
+from minitopo_dc.runs.element_settings import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from tests.capture.packets import datagram, datagrams, recomputed
 

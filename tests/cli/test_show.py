@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console, RenderableType
 
-from minitopo_dc import cli, load
+from minitopo_dc import cli, compare, load
 from minitopo_dc.cli import calibrate, run
 from minitopo_dc.results import compare_table, render_table
+from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.tables.runs import results_table
 from minitopo_dc.results.tables.sheet import Head, Sheet
@@ -93,6 +94,21 @@ def test_two_comparisons_stand_side_by_side_with_what_sets_them_apart(
     assert f"First: {first}; 1 runs that are not ok are left out" in lines
     assert "Only in the second: leg 1" in lines
     assert "They differ in legs.0.downlink.delay_ms: 10.0 and 25.0" in lines
+
+
+def test_a_comparison_of_python_stands_beside_one_of_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--clock", "virtual", "--transports", "quic-picoquic", "--modes", "sc", "dc"]
+    assert cli.main(["compare", *options, "--size", "0.1", "--output", str(tmp_path / "a")]) == 0
+    runs = load(tmp_path / "a").drop_duplicates("way").set_index("way")["run"]
+    own = {"leg 1": "mine", "leg 2": "leg 2", "DC (papers')": "DC"}
+    ways = {mine: load_as_run(tmp_path / "a" / runs[way]) for way, mine in own.items()}
+    compare(ways, seeds=3, directory=tmp_path / "b")
+    shown = json.loads(shown_by(capsys, tmp_path / "a", tmp_path / "b", "--json"))
+    assert {row["row"]: row["difference"] for row in shown["rows"]} == dict.fromkeys(own, 0)
+    assert shown["only_first"] == ["DC (deployable, Xn 5 ms)"]
+    assert shown["only_second"] == []
 
 
 def test_another_measure_can_be_compared(

@@ -43,7 +43,7 @@ YAML = [block for block in BLOCKS if block.language == "yaml"]
 
 CHECKED_AS = "checked as: "
 REASONS = {
-    "python": ("needs root", "needs a checkout"),
+    "python": ("needs root", "needs a checkout", "needs a shared object"),
     "sh": (
         *("sets a machine up", "changes the machine", "takes ten minutes", "opens a shell"),
         *("needs a Minitopo checkout", "needs a measured trace", "needs a browser"),

@@ -30,7 +30,7 @@ from minitopo_dc.link import (
     make_capacity,
     make_leg,
 )
-from minitopo_dc.runs.routers import leg_seed
+from minitopo_dc.runs.element_settings import leg_seed
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import ExpectedCount, expected_count
 from minitopo_dc.trace import OpportunityTrace, RateTrace

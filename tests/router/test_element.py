@@ -13,7 +13,7 @@ from minitopo_dc.link import Bernoulli
 from minitopo_dc.pdcp.formats.report import LegReception, Report, encode_report
 from minitopo_dc.router.element import AnyElement, Schedule
 from minitopo_dc.router.native import native_core_obstacle
-from minitopo_dc.runs.routers import gnb_settings, ue_settings
+from minitopo_dc.runs.element_settings import gnb_settings, ue_settings
 from minitopo_dc.scenario.element import ElementLeg, ElementSettings
 from tests.native.extension import needs_native
 from tests.virtual.scenarios import leg, scenario

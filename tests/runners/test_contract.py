@@ -48,6 +48,7 @@ def test_a_runner_is_shown_with_its_stack() -> None:
         *("tcp (Linux)", "quic (aioquic)", "quic-ngtcp2 (ngtcp2)"),
         "mptcp (Linux)",
         *("quic-picoquic (picoquic)", "mpquic-picoquic (picoquic)"),
+        *("quic-noq (noq)", "mpquic-noq (noq)"),
         *("icmp (ping)", "command", "quic-aioquic-2020"),
     ]
 
@@ -204,7 +205,7 @@ def test_a_served_file_is_there_during_a_run_only(tmp_path: Path) -> None:
 
 
 PROGRAMS = (
-    *("aioquic.client", "aioquic.server", "picoquic.client", "picoquic.server", "tcp.server"),
+    *("aioquic.client", "aioquic.server", "sans_io.client", "sans_io.server", "tcp.server"),
     *("tcp.client", "mptcp.endpoints", "ngtcp2", "icmp"),
 )
 

@@ -11,7 +11,7 @@ from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.fields.ranges import REPORT_MS
 from minitopo_dc.pdcp import DuplicationRule, PolicyError
 from minitopo_dc.results.judge import blank_result, ok_result
-from minitopo_dc.runs.routers import backhaul_settings, gnb_settings, ue_settings
+from minitopo_dc.runs.element_settings import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import DuplicationSettings, Pdcp, Scenario
 from minitopo_dc.scenario.addresses import client_gateway
 from minitopo_dc.scenario.element import ReportPath, TransmitBearer

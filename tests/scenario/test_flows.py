@@ -11,7 +11,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.judge import blank_result, judge, ok_result
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runs.check import check_fields, runners_of
-from minitopo_dc.runs.routers import client_legs, gnb_settings, ue_settings
+from minitopo_dc.runs.element_settings import client_legs, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Measurement
 

@@ -10,7 +10,7 @@ import pytest
 from minitopo_dc import run
 from minitopo_dc.fields import PathAction, PathEvent, PathPlan, SettingsError
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.runs.routers import gnb_settings
+from minitopo_dc.runs.element_settings import gnb_settings
 from minitopo_dc.scenario import Scenario, resolve_scenario
 
 UPLINK = {"rate_mbps": 20}

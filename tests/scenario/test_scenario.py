@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from minitopo_dc.comparison import ways_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import MAX_SEED
-from minitopo_dc.runs.routers import gnb_settings, ue_settings
+from minitopo_dc.runs.element_settings import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.drawing import UNUSED, USED
 

@@ -10,7 +10,7 @@ import pytest
 from minitopo_dc.fields import Direction, SettingsError
 from minitopo_dc.link import WifiLeg, WifiParameters
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.runs.routers import gnb_settings, ue_settings
+from minitopo_dc.runs.element_settings import gnb_settings, ue_settings
 from minitopo_dc.scenario import Leg, LegDirection, WifiSettings
 from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from tests.virtual.scenarios import leg, scenario

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.runs.check import check_virtual
-from minitopo_dc.runs.routers import backhaul_settings
+from minitopo_dc.runs.element_settings import backhaul_settings
 from minitopo_dc.scenario import Scenario, addresses
 from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.topologies import two_path

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from minitopo_dc.pdcp import LegReport, LegView, split_policy
-from minitopo_dc.runs.routers import gnb_settings, leg_seed, ue_settings
+from minitopo_dc.runs.element_settings import gnb_settings, leg_seed, ue_settings
 from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.virtual.core import Core, NativeCore
 from minitopo_dc.virtual.loop import START_NS

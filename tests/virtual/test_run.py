@@ -304,7 +304,7 @@ def test_a_drive_s_files_give_logs_and_a_table(tmp_path: Path) -> None:
     for directory in results:
         assert (directory / "paths.csv").is_file()
     table = compare_table(load(tmp_path / "results"))
-    assert list(table["runs"]) == [2]
+    assert list(table["runs"]) == [1, 1]  # the two differ by the handover's case, a label
     one, two = load(tmp_path / "results")["goodput_mbps"]
     assert two > one
 

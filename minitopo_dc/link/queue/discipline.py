@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from random import Random
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.registry import Registry, UnknownNameError
@@ -66,17 +66,6 @@ class AtQueue(NamedTuple):
 Waiting = tuple[Any, int, bool, int, int, int]
 """A packet in the queue, its bytes, whether it will be lost on the air, its number from 1 on, when
 it joined (ns), and its code point. A plain tuple, as there is one for each packet of a leg."""
-
-
-class Ecned(Protocol):
-    """A packet with an ECN field, as legs with a discipline carry them."""
-
-    @property
-    def ecn(self) -> int:
-        """Return its code point (`Ecn`)."""
-
-    def mark(self) -> None:
-        """Set its code point to Congestion Experienced."""
 
 
 class QueueDiscipline:

@@ -20,11 +20,11 @@ from contextlib import ExitStack
 from minitopo_dc.capture import CaptureFile, pdu_framing
 from minitopo_dc.fields import Direction
 from minitopo_dc.real.element.drivers import (
-    HeldPacket,
     Holder,
-    LegOutlet,
     RealLegDriver,
     RealReceiveDriver,
+    RealTransmitLeg,
+    VerdictPacket,
 )
 from minitopo_dc.real.element.kernel.loop import clock
 from minitopo_dc.real.element.kernel.queues import KernelPacket
@@ -72,13 +72,13 @@ class Captures:
         self._outbound = settings.pcap
         self._files = capture_files(settings, offset)
 
-    def outlet(self, leg: LegOutlet, bearer: TransmitBearer) -> LegOutlet:
+    def outlet(self, leg: RealTransmitLeg, bearer: TransmitBearer) -> RealTransmitLeg:
         """Return the outlet on which a bearer puts its PDUs for a leg."""
         if self._outbound is None:
             return leg
         return _CapturedOutlet(leg, self._pdus(leg.number, bearer, self._outbound))
 
-    def reports(self, leg: LegOutlet) -> LegOutlet:
+    def reports(self, leg: RealTransmitLeg) -> RealTransmitLeg:
         """Return the outlet for a bearer's reports, which are packets without a bearer."""
         if self._outbound is None:
             return leg
@@ -125,7 +125,7 @@ class _Captured(Holder):
 
     __slots__ = ("_datagram", "_record", "held")
 
-    def __init__(self, held: HeldPacket, record: Record) -> None:
+    def __init__(self, held: VerdictPacket, record: Record) -> None:
         self._datagram = held.get_payload()  # a packet of the kernel's soon has no bytes any more
         self.held = held
         self._record = record
@@ -143,17 +143,17 @@ class _Captured(Holder):
         self._record(now, self._datagram)
 
 
-class _CapturedOutlet(LegOutlet):
+class _CapturedOutlet(RealTransmitLeg):
     """A leg as one bearer sees it, with a capture of its PDUs."""
 
-    def __init__(self, leg: LegOutlet, record: Record) -> None:
+    def __init__(self, leg: RealTransmitLeg, record: Record) -> None:
         super().__init__(leg.number, leg.injector)
         self.reads = leg.reads
         self._leg = leg
         self._record = record
 
-    def push(self, packet: HeldPacket, size: int, now: int) -> None:
+    def push(self, packet: VerdictPacket, size: int, now: int) -> None:
         self._leg.push(_Captured(packet, self._record), size, now)
 
-    def flush(self, which: Callable[[HeldPacket], bool], now: int) -> Sequence[HeldPacket]:
+    def flush(self, which: Callable[[VerdictPacket], bool], now: int) -> Sequence[VerdictPacket]:
         return self._leg.flush(which, now)

@@ -47,7 +47,7 @@ _total_length = struct.Struct("!2xH16x").unpack_from
 _ipv6_fields = struct.Struct("!4xHB33x").unpack_from
 
 
-class HeldPacket(drivers.Held, Protocol):
+class VerdictPacket(drivers.HeldPacket, Protocol):
     """A packet inside a core, for which the kernel waits."""
 
     def get_payload(self) -> bytes:
@@ -57,7 +57,7 @@ class HeldPacket(drivers.Held, Protocol):
         """Replace the datagram by other bytes."""
 
 
-class LegOutlet:
+class RealTransmitLeg:
     """A leg as a bearer sees it; this one holds nothing back."""
 
     reads: bool = False
@@ -68,11 +68,11 @@ class LegOutlet:
         self.number = number
         self.injector = injector
 
-    def push(self, packet: HeldPacket, size: int, now: int) -> None:  # noqa: ARG002 (a leg's)
+    def push(self, packet: VerdictPacket, size: int, now: int) -> None:  # noqa: ARG002 (a leg's)
         """Put a packet of `size` bytes on the leg at `now` (ns), where it goes on at once."""
         packet.accept()
 
-    def flush(self, which: Callable[[HeldPacket], bool], now: int) -> Sequence[HeldPacket]:  # noqa: ARG002
+    def flush(self, which: Callable[[VerdictPacket], bool], now: int) -> Sequence[VerdictPacket]:  # noqa: ARG002
         """Return no packets, as the queue behind the interface is out of reach."""
         return ()
 
@@ -84,7 +84,7 @@ class Holder:
     """Holds a packet on its leg; subclasses say what else happens to it there."""
 
     __slots__ = ()
-    held: HeldPacket
+    held: VerdictPacket
 
     @property
     def pdu(self) -> drivers.PduOnLeg | None:
@@ -113,7 +113,7 @@ class Markable(Holder):
 
     __slots__ = ("_datagram", "ecn", "held")
 
-    def __init__(self, held: HeldPacket) -> None:
+    def __init__(self, held: VerdictPacket) -> None:
         """Take a packet whose datagram can be read now."""
         self.held, self._datagram = held, held.get_payload()
         self.ecn = code_point(self._datagram)
@@ -134,7 +134,7 @@ class Markable(Holder):
         self.held.accept()
 
 
-class RealLegDriver(drivers.LegDriver[Any], LegOutlet):
+class RealLegDriver(drivers.LegDriver[Any], RealTransmitLeg):
     """One leg: packets without a bearer come from its own queue, PDUs from the bearers."""
 
     def __init__(
@@ -157,7 +157,7 @@ class RealLegDriver(drivers.LegDriver[Any], LegOutlet):
             marks: whether its queue has a discipline, which may mark packets.
             mtu: what is larger (bytes) is answered by ICMP; None: nothing is.
         """
-        LegOutlet.__init__(self, number, Injector(number, host))
+        RealTransmitLeg.__init__(self, number, Injector(number, host))
         super().__init__(number, leg, loop)
         self.malformed = 0
         self._loop = loop
@@ -167,14 +167,14 @@ class RealLegDriver(drivers.LegDriver[Any], LegOutlet):
         self.errors = None if mtu is None else Injector(None, host)
         """Sends what tells of packets that are too large."""
 
-    def push(self, packet: HeldPacket, size: int, now: int) -> None:
+    def push(self, packet: VerdictPacket, size: int, now: int) -> None:
         """Put a packet of `size` bytes on the leg at `now` (ns)."""
         if self.errors is not None and self._mtu is not None and size > self._mtu:
             of_bearer = pdu_in(packet) is not None
             self.errors.send(too_big(packet.get_payload(), self._mtu, of_bearer=of_bearer))
         super().push(Markable(packet) if self._marks else packet, size, now)
 
-    def on_packet(self, packet: HeldPacket) -> None:
+    def on_packet(self, packet: VerdictPacket) -> None:
         """Put a packet that leaves on this leg without a bearer on the leg (queue callback).
 
         A packet whose header is cut, or whose length leaves no room for it, is dropped and counted.
@@ -197,7 +197,7 @@ class RealLegDriver(drivers.LegDriver[Any], LegOutlet):
         self.push(packet, size, now)
 
 
-class Wire(LegOutlet):
+class Wire(RealTransmitLeg):
     """A leg that is not emulated here: whether its interface is up, and what was given to it.
 
     In a user's Mininet script the legs may be links of any class, whose own queue, rate and delay
@@ -217,7 +217,7 @@ class Wire(LegOutlet):
         """Remember whether the interface is up."""
         self.is_up = up
 
-    def push(self, packet: HeldPacket, size: int, now: int) -> None:
+    def push(self, packet: VerdictPacket, size: int, now: int) -> None:
         """Let the packet go on to the interface, and count it."""
         self._packets += 1
         self._bytes += size
@@ -264,12 +264,12 @@ class OnLeg(drivers.PduOnLeg, Holder):
 
     __slots__ = ("held",)
 
-    def __init__(self, held: HeldPacket, bearer: int, sn: int) -> None:
+    def __init__(self, held: VerdictPacket, bearer: int, sn: int) -> None:
         super().__init__(bearer, sn)
         self.held = held
 
 
-class RealTransmitDriver(drivers.TransmitDriver[Sdu, LegOutlet]):
+class RealTransmitDriver(drivers.TransmitDriver[Sdu, RealTransmitLeg]):
     """The driver of the transmitting entity of one bearer: SDUs from the kernel, PDUs on legs."""
 
     def __init__(
@@ -277,7 +277,7 @@ class RealTransmitDriver(drivers.TransmitDriver[Sdu, LegOutlet]):
         bearer: int,
         entity: TransmittingEntity[Sdu],
         sn_format: SnFormat,
-        legs: Sequence[LegOutlet],
+        legs: Sequence[RealTransmitLeg],
         loop: RealLoop,
     ) -> None:
         super().__init__(bearer, entity, legs, loop)
@@ -346,7 +346,7 @@ class RealTransmitDriver(drivers.TransmitDriver[Sdu, LegOutlet]):
             sdu = pdu.sdu
             datagram = sdu.unnumbered + self._encode(pdu.sn)
             packet, sdu.packet = sdu.packet, None
-            held: HeldPacket
+            held: VerdictPacket
             if packet is None:
                 held = Copy(datagram, leg.injector)
             else:

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from minitopo_dc.link import LegStatistics
-from minitopo_dc.real.element.drivers import LegOutlet
+from minitopo_dc.real.element.drivers import RealTransmitLeg
 from minitopo_dc.real.element.kernel.injection import Injector
 from minitopo_dc.real.element.kernel.loop import RealLoop, clock
 from minitopo_dc.real.element.kernel.process import ElementError
@@ -179,7 +179,7 @@ class KernelLeg:
         self._netlink.close()
 
 
-class KernelLegDriver(LegOutlet):
+class KernelLegDriver(RealTransmitLeg):
     """A kernel leg as the element sees it: nothing is held here, a packet goes on at once."""
 
     def __init__(self, number: int, leg: KernelLeg, loop: RealLoop) -> None:

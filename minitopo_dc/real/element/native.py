@@ -17,7 +17,7 @@ from minitopo_dc.fields import Direction
 from minitopo_dc.native.library import library
 from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.real.element.captures import OPPOSITE, capture_files, close_all
-from minitopo_dc.real.element.drivers import HeldPacket, RealLegDriver
+from minitopo_dc.real.element.drivers import RealLegDriver, VerdictPacket
 from minitopo_dc.real.element.kernel.injection import Injector
 from minitopo_dc.real.element.kernel.loop import MAX_STALLS, RealLoop, clock
 from minitopo_dc.real.element.kernel.process import ElementError
@@ -202,7 +202,7 @@ class RealNativeLegDriver(native.NativeLegDriver):
         """Return how many packets without a bearer were dropped for their header."""
         return int(self._counters.malformed)
 
-    def push(self, packet: HeldPacket, size: int, now: int) -> None:
+    def push(self, packet: VerdictPacket, size: int, now: int) -> None:
         """Put a datagram of the element's own (a report) on the leg."""
         self._lib.element_leg_send(self.pointer, packet.get_payload(), size, now)
 

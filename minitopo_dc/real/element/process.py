@@ -22,10 +22,10 @@ from minitopo_dc.pdcp import (
 )
 from minitopo_dc.real.element.captures import Captures
 from minitopo_dc.real.element.drivers import (
-    HeldPacket,
     RealLegDriver,
     RealReceiveDriver,
     RealTransmitDriver,
+    VerdictPacket,
     Wire,
 )
 from minitopo_dc.real.element.kernel import rules
@@ -160,7 +160,7 @@ class RealElement(AnyElement[AnyDriver, RealTransmitDriver, RealReceiveDriver]):
             self._open.callback(made.close)
             self._kernel_legs[leg.leg] = KernelLegDriver(leg.leg, made, self._loop)
             return
-        core: AnyLeg[HeldPacket] = self._built(leg, self._paths)
+        core: AnyLeg[VerdictPacket] = self._built(leg, self._paths)
         self._user_legs[leg.leg] = driver = RealLegDriver(
             leg.leg,
             core,

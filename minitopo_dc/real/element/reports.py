@@ -6,7 +6,7 @@ import socket
 import struct
 from ipaddress import IPv4Address, IPv6Address
 
-from minitopo_dc.real.element.drivers import LegOutlet
+from minitopo_dc.real.element.drivers import RealTransmitLeg
 from minitopo_dc.real.element.kernel.injection import Injected
 from minitopo_dc.real.element.kernel.loop import clock
 from minitopo_dc.real.element.kernel.process import ElementError
@@ -23,7 +23,7 @@ NO_CHECKSUM = bytes(2)
 """RFC 768: such a one is sent as all ones."""
 
 
-def report_sender(outlet: LegOutlet, ends: ReportLeg, port: int) -> Send:
+def report_sender(outlet: RealTransmitLeg, ends: ReportLeg, port: int) -> Send:
     """Return what puts a bearer's reports, or echoes, on a leg.
 
     Args:

@@ -14,7 +14,7 @@ from minitopo_dc.real.network.hosts import EmulatedHost, Network, network
 from minitopo_dc.real.run_registry import registered
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.processes.process import run
-from minitopo_dc.runs.routers import backhaul_settings, gnb_settings, ue_settings
+from minitopo_dc.runs.element_settings import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario, resolve_scenario
 
 

@@ -20,7 +20,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.real.network.elements import ElementFailedError, stop_all
 from minitopo_dc.real.network.testbed import testbed
 from minitopo_dc.real.run.probe import LINGER_S, Arrivals, send_through
-from minitopo_dc.runs.routers import leg_seed
+from minitopo_dc.runs.element_settings import leg_seed
 from minitopo_dc.scenario import LegDirection, Scenario
 from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.scratch import scratch

@@ -25,8 +25,8 @@ from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.icmp import DATA_BYTES
 from minitopo_dc.runners.processes.session import Job, run_transfers
 from minitopo_dc.runs.check import runners_of
+from minitopo_dc.runs.element_settings import client_legs
 from minitopo_dc.runs.perform import Measured, RunFailedError, perform
-from minitopo_dc.runs.routers import client_legs
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import (
     SERVER_PORT,

@@ -21,8 +21,8 @@ from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.command.runner import program_environment as addresses_environment
 from minitopo_dc.runners.mptcp.endpoints import subflow_per_address
 from minitopo_dc.runners.processes.process import MOMENT_S, Process, run, wait_any
+from minitopo_dc.runs.element_settings import client_legs
 from minitopo_dc.runs.perform import RunFailedError
-from minitopo_dc.runs.routers import client_legs
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address, client_gateway, server_address
 

@@ -156,7 +156,7 @@ def flow_rates(run: Path, bin_s: float = 1.0) -> pd.DataFrame:
 
 
 def _flow(bearer: Bearer) -> Bearer:
-    """Return the flow of a downlink bearer (`runs.routers`): 1 of bearer 1, 2 of bearer 3, ..."""
+    """Return the flow of a downlink bearer (`element_settings`): 1 of bearer 1, 2 of 3, ..."""
     return (bearer + 1) // 2
 
 

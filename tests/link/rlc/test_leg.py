@@ -322,3 +322,17 @@ def test_the_mean_delay_has_harq_s_waits() -> None:
 def test_wrong_parameters_are_refused_by_name(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         RlcParameters(**wrong)
+
+
+@pytest.mark.parametrize(
+    "least",
+    [
+        {"slot_ns": 1, "harq_rtt_ns": 1},
+        {"harq_retransmissions": 0},
+        {"status_ns": 0},
+        {"max_retx_threshold": 1},
+        {"discard_ns": 1},
+    ],
+)
+def test_the_least_parameters_are_taken(least: dict[str, Any]) -> None:
+    assert RlcParameters(**least) == replace(RlcParameters(), **least)

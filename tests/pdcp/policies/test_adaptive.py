@@ -306,6 +306,15 @@ def test_loss_and_waiting_lessen_a_reward(
     assert after.reward(before, loss_cost=loss_cost, wait=1000) == reward
 
 
+@pytest.mark.parametrize(("exploration", "arm"), [(0.3, 0), (0.5, 1)])
+def test_padding_is_in_relation_to_the_mean_of_the_best_arm(exploration: float, arm: int) -> None:
+    """Nine plays of 1, one of 1/2: 1 + 2 B sqrt(ln(10) / 18) is equal to the other at B = 0.35."""
+    bandit = DiscountedUcb(2, first=0, discount=1.0, exploration=exploration, rng=Random(1))
+    for played, gained in [(0, 1.0)] * 9 + [(1, 0.5)]:
+        bandit.learn(played, gained)
+    assert bandit.choose() == arm
+
+
 @given(st.integers(2, 12), st.integers(0, 99), st.data())
 def test_the_best_arm_is_played_most(arms: int, seed: int, data: st.DataObject) -> None:
     best = data.draw(st.integers(0, arms - 1))

@@ -45,7 +45,7 @@ class FakeElements:
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeElements:
     made = FakeElements(tmp_path)
-    monkeypatch.setattr(command, "Element", made.make)
+    monkeypatch.setattr(command, "RealElement", made.make)
     monkeypatch.setattr(command, "lacking", lambda _: "it is a fake")
     monkeypatch.setattr(command, "run", made.run)
     return made

@@ -27,7 +27,7 @@ from minitopo_dc.pdcp import (
     split_trailer,
 )
 from minitopo_dc.real.element import drivers as drivers_module
-from minitopo_dc.real.element.drivers import HeldPacket, RealLegDriver, RealTransmitDriver, Sdu
+from minitopo_dc.real.element.drivers import RealLegDriver, RealTransmitDriver, Sdu, VerdictPacket
 from minitopo_dc.real.element.ipv4_options import may_be_forwarded
 from minitopo_dc.real.element.kernel.loop import RealLoop
 from tests.real.element.fakes import (
@@ -135,7 +135,7 @@ def lossy_legs(
         patch.setattr(drivers_module, "clock", clock)
         loop = RealLoop()
 
-        def leg(number: int) -> AnyLeg[HeldPacket]:
+        def leg(number: int) -> AnyLeg[VerdictPacket]:
             return make_leg(parameters, make_capacity(8_000_000), random.Random(number), rlc)
 
         yield clock, loop, [RealLegDriver(number, leg(number), loop) for number in (1, 2)]

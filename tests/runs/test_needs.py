@@ -18,8 +18,8 @@ from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.cautions import print_cautions
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.identity import run_id
+from minitopo_dc.runs.needs import needs, print_unmet
 from minitopo_dc.runs.perform import Retries, tried
-from minitopo_dc.runs.plan import needs, print_unmet
 from minitopo_dc.workloads.upload import Upload
 from tests.linux_guest.guests import needs_guest
 from tests.quic.extension import needs_picoquic
