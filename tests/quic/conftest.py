@@ -32,12 +32,20 @@ def stack(request: pytest.FixtureRequest) -> Stack:
 
 
 @pytest.fixture(scope="module")
-def make_pair(files: Certificate, stack: Stack) -> MakePair:
+def server_stack(stack: Stack) -> Stack:
+    """The client's, unless a module has another."""
+    return stack
+
+
+@pytest.fixture(scope="module")
+def make_pair(files: Certificate, stack: Stack, server_stack: Stack) -> MakePair:
     """Makes pairs: `with make_pair(network, max_paths=2, seed_value=1, ...) as pair:`."""
 
     def make(network: Network | None = None, *, seed_value: int = 1, **fields: Any) -> Pair:
-        stack.seed(seed_value)
-        return Pair(*configurations(files, stack=stack, **fields), network or Network())
+        for used in {stack.name: stack, server_stack.name: server_stack}.values():
+            used.seed(seed_value)
+        client, server = configurations(files, stack=stack, **fields)
+        return Pair(client, replace(server, stack=server_stack), network or Network())
 
     return make
 

@@ -23,6 +23,16 @@ STACKS: list[Any] = [
     pytest.param(stack, id=stack.name, marks=needs(stack)) for stack in (PICOQUIC, NOQ)
 ]
 """For tests of each stack."""
+STACKS_OF_ENDS: list[Any] = [
+    pytest.param(
+        (client.values[0], server.values[0]),
+        id=f"{client.id}-{server.id}",
+        marks=(*client.marks, *server.marks),
+    )
+    for client in STACKS
+    for server in STACKS
+]
+"""For tests of each stack as a client of each stack: the client's and the server's."""
 each_stack = pytest.mark.parametrize(
     "stack", [pytest.param(param.values[0].name, marks=param.marks) for param in STACKS]
 )

@@ -1,15 +1,40 @@
-"""Several paths of one connection: opened, given up, kept in reserve, lost."""
+"""Several paths of one connection: opened, given up, kept in reserve, lost.
+
+Each stack is a client of itself and of the other one.
+"""
 
 from __future__ import annotations
+
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minitopo_dc.quic.connection import StackError
-from minitopo_dc.quic.events import PathAvailable, PathDeleted, PathStatistics
+from minitopo_dc.quic.events import PathAvailable, PathDeleted, PathStatistics, Ready
+from minitopo_dc.quic.noq.library import NOQ
+from minitopo_dc.quic.picoquic.library import PICOQUIC
+from minitopo_dc.quic.stack import Stack
 from tests.quic.conftest import MakePair
+from tests.quic.extension import STACKS_OF_ENDS
 from tests.quic.pair import CLIENTS, SERVER, Network, Pair, content
+
+
+@pytest.fixture(scope="module", params=STACKS_OF_ENDS)
+def stacks(request: pytest.FixtureRequest) -> tuple[Stack, Stack]:
+    return cast("tuple[Stack, Stack]", request.param)
+
+
+@pytest.fixture(scope="module")
+def stack(stacks: tuple[Stack, Stack]) -> Stack:
+    """The client's."""
+    return stacks[0]
+
+
+@pytest.fixture(scope="module")
+def server_stack(stacks: tuple[Stack, Stack]) -> Stack:
+    return stacks[1]
 
 
 def open_paths(pair: Pair, *numbers: int) -> None:
@@ -33,6 +58,31 @@ def available(pair: Pair) -> int:
 def by_address(pair: Pair) -> dict[str, PathStatistics]:
     """The server's paths, which is the sender's view, by the client's IP address."""
     return {path.remote[0]: path for path in pair.server.connection.paths()}
+
+
+def test_both_ends_agree_on_multipath_and_validate_a_second_path(make_pair: MakePair) -> None:
+    with make_pair(max_paths=2) as pair:
+        open_paths(pair.connected(), 1)
+        for end in (pair.client, pair.server):
+            assert Ready(True, 1, "newreno") in end.events
+            assert {path.path_id: path.validated for path in end.connection.paths()} == {
+                0: True,
+                1: True,
+            }
+
+
+def test_a_path_that_is_opened_too_early_can_be_opened_later(
+    make_pair: MakePair, stack: Stack, server_stack: Stack
+) -> None:
+    """noq gives connection identifiers later, and only for the paths that it allows."""
+    with make_pair(max_paths=2) as pair:
+        client = pair.connected().client.connection
+        if (stack, server_stack) == (PICOQUIC, NOQ):
+            with pytest.raises(StackError, match="open_path"):
+                client.open_path(CLIENTS[1], SERVER, pair.now)
+            assert len(client.paths()) == 1
+        open_paths(pair, 1)
+        assert {path.path_id for path in pair.server.connection.paths()} == {0, 1}
 
 
 @pytest.mark.parametrize("legs", [2, 3, 4, 8])
@@ -67,12 +117,15 @@ def test_statistics_are_of_the_path_that_they_name(make_pair: MakePair) -> None:
         assert first.in_flight_bytes <= first.cwnd_bytes + 1200
 
 
-def test_an_abandoned_path_carries_nothing_and_the_rest_arrives(make_pair: MakePair) -> None:
+@pytest.mark.parametrize("by", ["client", "server"])
+def test_an_abandoned_path_carries_nothing_and_the_rest_arrives(
+    make_pair: MakePair, by: str
+) -> None:
     with make_pair(Network(rate_mbps=10), max_paths=2) as pair:
         open_paths(pair.connected(), 1)
         stream = pair.get(3_000_000)
         pair.run(0.5)
-        pair.client.connection.abandon_path(0, pair.now)
+        (pair.client if by == "client" else pair.server).connection.abandon_path(0, pair.now)
         pair.send()
         pair.run(0.1)
         sent = len(pair.sent)
@@ -80,8 +133,10 @@ def test_an_abandoned_path_carries_nothing_and_the_rest_arrives(make_pair: MakeP
         assert CLIENTS[0] not in {to for _, _, to, _ in pair.sent[sent:]}
         pair.run(5.0)
         assert {path.local for path in pair.client.connection.paths()} == {CLIENTS[1]}
-        (deleted,) = (each for each in pair.client.events if isinstance(each, PathDeleted))
-        assert deleted.path_id == 0
+        assert set(by_address(pair)) == {CLIENTS[1][0]}
+        for end in (pair.client, pair.server):
+            (deleted,) = (each for each in end.events if isinstance(each, PathDeleted))
+            assert deleted.path_id == 0
 
 
 def test_a_path_is_opened_again_from_the_same_address(make_pair: MakePair) -> None:
@@ -122,7 +177,20 @@ def test_a_backup_path_waits_until_it_is_needed(make_pair: MakePair) -> None:
         assert sum(used) > 200_000
 
 
-def test_when_a_path_goes_dark_the_other_carries_on(make_pair: MakePair) -> None:
+def test_picoquic_sends_no_data_on_its_only_path_once_that_is_a_backup(
+    make_pair: MakePair, server_stack: Stack
+) -> None:
+    """docs/open-questions.md has it: noq sends."""
+    with make_pair(max_paths=2) as pair:
+        stream = pair.connected().get(100_000)
+        pair.client.connection.set_path_status(0, backup=True, now=pair.now)
+        pair.send()
+        pair.run(5.0)
+        assert pair.client.closed() is None
+        assert (stream in pair.client.finished) == (server_stack is NOQ)
+
+
+def test_when_a_path_goes_dark_the_other_carries_on(make_pair: MakePair, stack: Stack) -> None:
     with make_pair(Network(rate_mbps=10), max_paths=2) as pair:
         open_paths(pair.connected(), 1)
         stream = pair.get(4_000_000)
@@ -131,7 +199,8 @@ def test_when_a_path_goes_dark_the_other_carries_on(make_pair: MakePair) -> None
         assert pair.wait_for(stream) == content(4_000_000)
         dark = by_address(pair).get(CLIENTS[1][0])
         if dark is None:  # noq gives a silent path up
-            (gone,) = (each for each in pair.client.events if isinstance(each, PathDeleted))
+            end = pair.client if stack is NOQ else pair.server
+            (gone,) = (each for each in end.events if isinstance(each, PathDeleted))
             assert not gone.statistics.abandoned
         else:
             assert dark.packets_lost > 50
@@ -190,6 +259,8 @@ def test_more_paths_than_were_agreed_on_are_refused(make_pair: MakePair) -> None
 )
 def test_whatever_is_done_to_paths_every_byte_is_right_or_the_end_has_a_reason(
     make_pair: MakePair,
+    stack: Stack,
+    server_stack: Stack,
     *,
     seed: int,
     loss: float,
@@ -206,10 +277,11 @@ def test_whatever_is_done_to_paths_every_byte_is_right_or_the_end_has_a_reason(
         pair.run(60.0)
         if stream in pair.client.finished:
             assert pair.client.received[stream] == content(2_000_000)
-        else:
-            closed = pair.client.closed()
-            assert closed is not None
+        elif closed := pair.client.closed():
             assert closed.error
+        else:  # noq's keep-alives hold a connection on which picoquic sends no data
+            assert (stack, server_stack) == (NOQ, PICOQUIC)
+            assert all(path.backup for path in pair.server.connection.paths())
 
 
 def act(pair: Pair, action: str, number: int) -> None:

@@ -185,6 +185,9 @@ int mdc_open_path(mdc_endpoint *endpoint, int local, int remote, uint64_t now)
         !endpoint->connection->is_multipath_enabled ||
         is_refused(endpoint->connection, address_of(endpoint, remote), address_of(endpoint, local)))
         return -1;
+    /* At first picoquic looks for an identifier of path 0 in place of path 1, and uses up path 1 without one. */
+    if (endpoint->connection->unique_path_id_next == 0)
+        endpoint->connection->unique_path_id_next = 1;
     result = picoquic_probe_new_path(endpoint->connection, address_of(endpoint, remote), address_of(endpoint, local),
                                      now);
     wake(endpoint, now);
