@@ -36,7 +36,7 @@ pytestmark = pytest.mark.root
 
 SIZE = 2_000_000
 SINGLE = ("tcp", "quic", "quic-ngtcp2", "quic-picoquic")
-MULTIPATH = ("mptcp", "mpquic", "mpquic-picoquic")
+MULTIPATH = ("mptcp", "mpquic-picoquic", "mpquic-noq")
 
 
 FAILING = ("tcp", "mpquic-picoquic", *map(long, (*SINGLE[1:], *MULTIPATH[:2])))

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from minitopo_dc import load
 from minitopo_dc.runners.base import get_runner
 from tests import long
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.root
 COMMAND = [sys.executable, "-m", "minitopo_dc.cli"]
 SMALL = ["--size", "2", "--repetitions", "1", "--legs", "10", "10"]
 FEW = ("quic", "mptcp")
-ALL = ("tcp", *FEW, "mpquic", "mpquic-picoquic")
+ALL = ("tcp", *FEW, "mpquic-picoquic", "mpquic-noq")
 ON_BEARERS = ("sc", "dc", "dc-duplicate")
 
 
@@ -70,10 +71,11 @@ def test_the_results_directory_holds_tables_figure_and_a_directory_per_run(
     comparison: tuple[Path, list[dict[str, Any]]],
 ) -> None:
     output, rows = comparison
-    table = pd.read_parquet(output / "results.parquet")
-    assert len(table) == len(pd.read_csv(output / "results.csv")) == len(rows)
+    table = load(output)
+    assert len(table) == len(pd.read_csv(output / "runs.csv")) == len(rows)
     assert (output / "goodput.png").stat().st_size > 10_000
-    run = output / "quic-dc-papers-1"
+    run = Path(next(row["directory"] for row in rows if row["mode"] == "dc"))
+    assert str(run.relative_to(output)) in set(table["run"])
     expected = {"scenario.yaml", "environment.json", "result.json", "client-rate.csv"}
     expected |= {"gnb-legs.csv", "ue-legs.csv", "gnb-transmit.csv", "ue-receive.csv"}
     assert expected <= {path.name for path in run.iterdir()}
