@@ -126,7 +126,7 @@ def test_a_single_file_is_a_plugin_and_a_kept_scenario_with_it_runs_again(tmp_pa
     (tmp_path / "mine.py").write_text(PACKAGE.format(name="mine"), encoding="utf-8")
     options = ["--plugin", "mine.py", "--clock", "virtual", "--json", "--jobs", "1"]
     first = check(minitopo_dc(*compare("mine", *options), cwd=tmp_path), "mine")
-    kept = "out/mine-quic-dc-1/scenario.yaml"
+    kept = f"{first['directory']}/scenario.yaml"
     assert str(tmp_path / "mine.py") in (tmp_path / kept).read_text(encoding="utf-8")
     done = minitopo_dc("run", kept, "--output", "again", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["goodput_mbps"] == first["goodput_mbps"], done.stderr
