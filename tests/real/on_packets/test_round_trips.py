@@ -22,7 +22,7 @@ half of the longer round trip, so that it tells how many there were."""
 
 
 @pytest.mark.parametrize("delay_ms", [10, 100])
-@pytest.mark.parametrize("stack", STACKS.values(), ids=STACKS)
+@pytest.mark.parametrize("stack", REAL.values(), ids=REAL)
 def test_a_small_answer_takes_one_round_trip_more_than_the_handshake(
     stack: Stack, delay_ms: float, tmp_path: Path
 ) -> None:
