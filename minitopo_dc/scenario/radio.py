@@ -178,15 +178,17 @@ def nearest(legs: Sequence[Leg]) -> int:
     Raises:
         SettingsError, TraceError: a trace is wrong.
     """
-    down = [not _is_up(leg) for leg in legs]
-    places = [(down[n], _round_trip_ns(leg), -_bits(leg.downlink)) for n, leg in enumerate(legs)]
-    return 1 + min(range(len(legs)), key=places.__getitem__)
+    return 1 + min(range(len(legs)), key=[_distance(leg) for leg in legs].__getitem__)
 
 
-def _is_up(leg: Leg) -> bool:
-    """Return whether both directions have some capacity in the first second, and no outage yet."""
+def _distance(leg: Leg) -> tuple[bool, int, int]:
+    """Return whether a leg is down at the start, its round trip (ns), and less for more downlink.
+
+    It is up with some capacity in the first second of both directions, and no outage yet.
+    """
+    down, up = _bits(leg.downlink), _bits(leg.uplink)
     has_outage = any(begin == 0 for begin, _ in leg.down_periods())
-    return not has_outage and bool(_bits(leg.downlink) and _bits(leg.uplink))
+    return has_outage or not (down and up), _round_trip_ns(leg), -down
 
 
 def _bits(radio: LegDirection) -> int:
