@@ -9,11 +9,10 @@ from typing import Any
 from minitopo_dc.campaign.table import FACTS, load
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
-from minitopo_dc.results.kept_scenario import load_recorded
+from minitopo_dc.results.kept_scenario import load_recorded, run_id
 from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.tables.runs import MODES, flat
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.identity import run_id
 from minitopo_dc.scenario import Scenario
 
 LABEL = "way"

@@ -35,13 +35,12 @@ from minitopo_dc.numbers import significant, with_reach
 from minitopo_dc.results import client_rate, leg_series, path_rates, pdcp_series
 from minitopo_dc.results.files import read_numbers
 from minitopo_dc.results.kept_scenario import load_as_run
-from minitopo_dc.results.measures.congestion import congestion_series
-from minitopo_dc.results.measures.expected_losses import few_losses
+from minitopo_dc.results.measures.account import few_losses
 from minitopo_dc.results.measures.row_pairs import BetterLegs, better_legs
 from minitopo_dc.results.measures.verdict import Finding, findings
 from minitopo_dc.results.run_result import NUMBERS, RunResult
-from minitopo_dc.results.tables.columns import label_of, main_measure
-from minitopo_dc.results.tables.runs import with_results
+from minitopo_dc.results.tables.runs import label_of, main_measure, with_results
+from minitopo_dc.results.tables.series import congestion_series
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch_prefix

@@ -37,7 +37,7 @@ from minitopo_dc.interruption import heeded
 from minitopo_dc.numbers import duration
 from minitopo_dc.registry import registrations_kept
 from minitopo_dc.results.run_result import ATTEMPTS, DETAILS, FINE, RunResult
-from minitopo_dc.results.tables.columns import value_name
+from minitopo_dc.results.tables.runs import value_name
 from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Scenario
 

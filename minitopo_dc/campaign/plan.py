@@ -15,9 +15,9 @@ from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import error_text, quoted
 from minitopo_dc.fields.ranges import Seed
+from minitopo_dc.results.kept_scenario import run_id
 from minitopo_dc.results.run_result import measure_names
 from minitopo_dc.runs.check import TransportLimitError, check_fields
-from minitopo_dc.runs.identity import run_id
 from minitopo_dc.runs.script_plugins import Registered, registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Scenario
 

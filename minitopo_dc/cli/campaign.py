@@ -32,8 +32,7 @@ from minitopo_dc.errors import did_you_mean
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.numbers import duration, whole
-from minitopo_dc.results.metrics import available_bits
-from minitopo_dc.results.run_result import FINE, exit_status
+from minitopo_dc.results.run_result import FINE, available_bits, exit_status
 from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Clock, Scenario
 

@@ -32,8 +32,14 @@ from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.registry import load_plugins
 from minitopo_dc.results.kept_scenario import load_as_run, load_recorded
 from minitopo_dc.results.run_result import MAX_BYTES
-from minitopo_dc.results.tables.columns import main_measure, measures_of, name_and_unit, value_name
-from minitopo_dc.results.tables.runs import load_result, with_results
+from minitopo_dc.results.tables.runs import (
+    load_result,
+    main_measure,
+    measures_of,
+    name_and_unit,
+    value_name,
+    with_results,
+)
 from minitopo_dc.results.tables.sheet import Head, Sheet
 from minitopo_dc.statistics import mean_interval
 from minitopo_dc.ways import Comparison

@@ -19,7 +19,7 @@ from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.exploration.choice import Choice
 from minitopo_dc.pool import Pool
 from minitopo_dc.results import leg_series
-from minitopo_dc.results.measures.pdcp import reordering_wait_ms
+from minitopo_dc.results.measures.account import reordering_wait_ms
 from minitopo_dc.runs.perform import Retries
 from minitopo_dc.ways import Comparison, compare
 

@@ -13,8 +13,7 @@ from dataclasses import replace
 
 from minitopo_dc.fields import Direction
 from minitopo_dc.quic.picoquic.library import CUBIC, OWN_CUBIC
-from minitopo_dc.results.metrics import available_bits
-from minitopo_dc.results.run_result import CAUTIONS, RunResult
+from minitopo_dc.results.run_result import CAUTIONS, RunResult, available_bits
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegDirection, ResolvedFlow, Scenario
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.units import NS_PER_MS
