@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.campaign.table import FACTS, load
+from minitopo_dc.campaign.store import FACTS, load
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.results.kept_scenario import load_recorded, run_id

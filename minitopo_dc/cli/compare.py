@@ -13,12 +13,10 @@ from typing import Any
 import pandas as pd
 
 from minitopo_dc.campaign.campaign import Campaign
-from minitopo_dc.campaign.store import LOCK
-from minitopo_dc.campaign.table import FACTS
+from minitopo_dc.campaign.store import FACTS, LOCK
 from minitopo_dc.cli import options
-from minitopo_dc.cli.options.legs import add_legs
 from minitopo_dc.cli.options.rows import add_transfer, base_scenario, over_each_leg, rows
-from minitopo_dc.cli.options.scenario import check_capture
+from minitopo_dc.cli.options.scenario import add_legs, check_capture
 from minitopo_dc.cli.screen import (
     ProgressLine,
     new_directory,

@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 
-from minitopo_dc.campaign.table import FACTS, NoResultsError, load
+from minitopo_dc.campaign.store import FACTS, NoResultsError, load
 from minitopo_dc.cli import options
 from minitopo_dc.cli.advise import ADVICE
 from minitopo_dc.cli.campaign import tell_directory
 from minitopo_dc.cli.compare import print_comparison, print_files, print_json
-from minitopo_dc.cli.owner import drop_privileges
+from minitopo_dc.cli.options import drop_privileges
 from minitopo_dc.cli.run import tell_run
 from minitopo_dc.cli.screen import print_runs, resume_text, say
 from minitopo_dc.comparison import LABEL, differing_fields, ways_of

@@ -19,8 +19,16 @@ from traitlets import TraitError
 
 from minitopo_dc import plots
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.exploration.choice import QUIC, TRACES, Choice, LegChoice
-from minitopo_dc.exploration.runs import DELAYS, SAMPLE_MS, Newest, compared
+from minitopo_dc.exploration.choice import (
+    DELAYS,
+    QUIC,
+    SAMPLE_MS,
+    TRACES,
+    Choice,
+    LegChoice,
+    Newest,
+    compared,
+)
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.linux_guest import library as guest
 from minitopo_dc.numbers import significant

@@ -19,10 +19,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from minitopo_dc.data_model import check_version
 from minitopo_dc.fields import Direction, SettingsError, read_yaml
 from minitopo_dc.fields.base import quoted
-from minitopo_dc.files import parse_json, read_bytes, read_text, replacing, write_whole
+from minitopo_dc.files import (
+    check_version,
+    parse_json,
+    read_bytes,
+    read_text,
+    replacing,
+    write_whole,
+)
 from minitopo_dc.scenario import BackgroundSettings, Leg, LegDirection, ResolvedScenario, Scenario
 from minitopo_dc.trace.model import LONGEST_FILE
 

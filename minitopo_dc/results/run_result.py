@@ -24,9 +24,8 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from minitopo_dc.data_model import write_version
 from minitopo_dc.fields import Direction
-from minitopo_dc.files import parse_json, read_text, write_whole
+from minitopo_dc.files import parse_json, read_text, write_version, write_whole
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.units import NS_PER_S
 

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from minitopo_dc.data_model import check_version
 from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.fields import SettingsError, read_yaml
 from minitopo_dc.fields.base import error_text
+from minitopo_dc.files import check_version
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import GIVEN
 from minitopo_dc.results.run_result import ATTEMPTS, NUMBERS, SETTINGS, RunResult
