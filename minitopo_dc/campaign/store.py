@@ -1,4 +1,4 @@
-"""The directory of a campaign and its one table of runs; their files are listed in docs/data-model.md.
+"""The directory of a campaign and its one table of runs (docs/data-model.md lists the files).
 
 * A run is under `runs/` if, and only if, it is complete: it is made below `working/` and moved.
   So the campaign's state is which directories are there, and no crash can make it wrong.

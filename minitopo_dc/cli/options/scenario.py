@@ -21,8 +21,7 @@ from minitopo_dc.link import DelayCurve
 from minitopo_dc.numbers import WITH_UNIT, is_plain
 from minitopo_dc.registry import load_plugins
 from minitopo_dc.scenario import Clock, LegDirection, Mode, Scenario
-from minitopo_dc.scenario.field_paths import PathError, set_value
-from minitopo_dc.scenario.presets import NAMES, XN_MS, DualConnectivity
+from minitopo_dc.scenario.presets import NAMES, XN_MS, DualConnectivity, PathError, set_value
 from minitopo_dc.trace import DEFAULT_COLUMN
 from minitopo_dc.workloads import Workload, parse_workload
 
