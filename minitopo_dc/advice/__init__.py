@@ -24,7 +24,6 @@ from minitopo_dc.advice.candidates import QUIC, candidates_of, judged_of
 from minitopo_dc.advice.sequence import Advice, Progress, Runs, decide
 from minitopo_dc.campaign.executors import local
 from minitopo_dc.clocks import build_missing, chosen_jobs
-from minitopo_dc.comparison import check_resumed
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
 from minitopo_dc.installation import shipped
@@ -33,6 +32,7 @@ from minitopo_dc.scenario.presets import XN_MS
 from minitopo_dc.scratch import scratch
 from minitopo_dc.statistics import Proportion, outcomes
 from minitopo_dc.trace import read_trace, trace_info
+from minitopo_dc.ways import check_resumed
 from minitopo_dc.workloads import Download
 
 SECONDS = 60.0

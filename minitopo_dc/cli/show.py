@@ -24,7 +24,6 @@ from minitopo_dc.cli.compare import print_comparison, print_files, print_json
 from minitopo_dc.cli.options import drop_privileges
 from minitopo_dc.cli.run import tell_run
 from minitopo_dc.cli.screen import print_runs, resume_text, say
-from minitopo_dc.comparison import LABEL, differing_fields, ways_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_text
@@ -42,7 +41,7 @@ from minitopo_dc.results.tables.runs import (
 )
 from minitopo_dc.results.tables.sheet import Head, Sheet
 from minitopo_dc.statistics import mean_interval
-from minitopo_dc.ways import Comparison
+from minitopo_dc.ways import LABEL, Comparison, differing_fields, ways_of
 
 HELP = "print the results of a run, comparison or campaign, or set two of them side by side"
 MAX_DIFFERENCES = 12

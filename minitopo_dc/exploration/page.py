@@ -38,7 +38,7 @@ from minitopo_dc.plots.theme import grid_of
 from minitopo_dc.results import client_rate
 from minitopo_dc.results.tables.runs import LEG_BYTES
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.cautions import cautions
+from minitopo_dc.runs.needs import cautions
 from minitopo_dc.scenario import Leg
 from minitopo_dc.scenario.presets import NAMES
 from minitopo_dc.ways import Comparison

@@ -139,7 +139,7 @@ DESYNCHRONISED: Final = "desynchronised_pdus"
 """The detail that tells how many PDUs, of both directions, were taken for others with the same SN.
 Only the virtual clock knows them; there a run without this detail has none."""
 CAUTIONS: Final = "cautions"
-"""The detail that has what is to be known of the scenario (`minitopo_dc.runs.cautions`)."""
+"""The detail that has what is to be known of the scenario (`minitopo_dc.runs.needs`)."""
 ATTEMPTS: Final = {"failed": "failed_attempts", "disturbed": "disturbed_attempts"}
 """The details with the reasons of the attempts before the one that counts."""
 FINE: Final = ("ok", "unsupported")

@@ -18,8 +18,8 @@ from minitopo_dc.results.kept_scenario import keep_traces, save_as_run
 from minitopo_dc.results.run_result import ATTEMPTS, RunResult
 from minitopo_dc.results.trust import Trust, with_trust
 from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.runs.cautions import with_cautions
 from minitopo_dc.runs.check import runners_of, unsupported_reason
+from minitopo_dc.runs.needs import with_cautions
 from minitopo_dc.scenario import ResolvedScenario, Scenario, resolve_scenario
 from minitopo_dc.workloads import Measurement
 
