@@ -42,6 +42,17 @@ class Timer:
         if self.ns is not None and self.ns < 0:
             raise ValueError(f"a timer of {self.ns} ns; allowed: 0 or more, None for infinity")
 
+    @property
+    def setting(self) -> float | str:
+        """Return what a setting has for it: ms, `infinity` or `adaptive`."""
+        if self.ns is None:
+            return ADAPTIVE if self.is_adaptive else INFINITY
+        return self.ns / NS_PER_MS
+
+    def __str__(self) -> str:
+        """Return the setting as text."""
+        return self.setting if isinstance(self.setting, str) else f"{self.setting:g}"
+
     @classmethod
     def t_reordering(cls, value: float | str) -> Timer:
         """Return the t-Reordering of a setting: ms of the standard, `infinity` or `adaptive`.

@@ -17,7 +17,6 @@ from minitopo_dc.pdcp import (
     LegReception,
     ReportMaker,
     SnFormat,
-    Timer,
 )
 from minitopo_dc.router.drivers import DeliveryStatistics, with_bytes
 from minitopo_dc.scenario import LegDirection, Pdcp
@@ -117,7 +116,7 @@ def native_transmitter(
         waits=pdcp.sdus_wait(policy),
         early=pdcp.numbering == "early",
         buffer_limits=settings.buffer_limits(bearer),
-        discard_timer=Timer.discard(pdcp.discard_timer_ms).ns,
+        discard_timer=pdcp.discard_timer_ms.ns,
         flow_control=settings.flow_control(bearer),
         mark_above=pdcp.mark_above_ns,
     )

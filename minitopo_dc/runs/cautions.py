@@ -77,17 +77,17 @@ def _own_cubic(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
 def short_timer(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
     """Yield that t-Reordering expires before the slower leg's PDUs can come."""
     way, pdcp, numbers = loaded(flow)
-    timer_ms = pdcp.t_reordering_ms
-    if flow.mode != "dc" or isinstance(timer_ms, str) or keeps_order(pdcp):
+    timer = pdcp.t_reordering_ms
+    if flow.mode != "dc" or timer.ns is None or keeps_order(pdcp):
         return
     legs = [scenario.legs[number - 1].direction(way) for number in numbers]
     pairs = zip(legs, backhauls_ms(pdcp, len(legs)), strict=True)
     delays = [leg.delay_ms + xn_ms for leg, xn_ms in pairs if not leg.delay_varies]
     skew_ms = max(delays, default=0) - min(delays, default=0)
-    if pdcp.delivery == "in-order" and timer_ms < skew_ms:
+    if pdcp.delivery == "in-order" and timer.ns < skew_ms * NS_PER_MS:
         over_xn = pdcp.flow_control is not None
         yield (
-            f"t-Reordering of {timer_ms:g} ms is below the legs' skew of {skew_ms:g} ms "
+            f"t-Reordering of {timer} ms is below the legs' skew of {skew_ms:g} ms "
             f"(propagation{' and Xn' * over_xn}, without queues): PDUs of the slower leg come too "
             "late and count as lost; give a longer t_reordering_ms"
             + (f", or split: {ORDERED}" if pdcp.split != ORDERED else "")

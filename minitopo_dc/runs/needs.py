@@ -36,7 +36,7 @@ from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegDirection, ResolvedFlow, 
 from minitopo_dc.scenario.addresses import SERVER_PORT
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.scenario.radio import Leg
-from minitopo_dc.units import NS_PER_S
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 INITIAL_WINDOW = 14_600
 """Bytes: ten segments (RFC 6928, section 2; RFC 9002, section 7.2 has up to 14,720)."""
@@ -190,7 +190,7 @@ class _FlowPlan:
         if self.flow.mode == "dc":
             timer = self.flow.pdcp.t_reordering_ms
             skew = self._skew_s(full=True)
-            seconds += skew if isinstance(timer, str) else min(skew, timer / 1000)
+            seconds += skew if timer.ns is None else min(skew, timer.ns / NS_PER_S)
         needed = self.rate * seconds / 8
         options = self.options
         if not isinstance(options, QuicOptions):
@@ -204,17 +204,17 @@ class _FlowPlan:
         )
 
     def _timer(self) -> Iterator[Need]:
-        pdcp, timer_ms = self.pdcp, self.pdcp.t_reordering_ms
-        if self.flow.mode != "dc" or pdcp.delivery != "in-order" or isinstance(timer_ms, str):
+        pdcp, timer = self.pdcp, self.pdcp.t_reordering_ms
+        if self.flow.mode != "dc" or pdcp.delivery != "in-order" or timer.ns is None:
             return
         bare, full = (1000 * self._skew_s(full=full) for full in (False, True))
         words = (
-            f"t-Reordering: {timer_ms:g} ms; the legs' skew is {bare:.0f} ms, and {full:.0f} ms "
+            f"t-Reordering: {timer} ms; the legs' skew is {bare:.0f} ms, and {full:.0f} ms "
             "when the slower one's queue is full"
         )
         short = next(short_timer(self.scenario, self.flow), "")  # a caution, which is printed once
         least = bare if pdcp.split == ORDERED else full  # it keeps the slower one's queue short
-        met = not short and (keeps_order(pdcp) or timer_ms >= least)
+        met = not short and (keeps_order(pdcp) or timer.ns >= least * NS_PER_MS)
         yield Need(met, short or words)
 
     def _queues(self) -> Iterator[Need]:
