@@ -381,8 +381,7 @@ STACKS = (
     "aioquic.runner",
     "ngtcp2",
     "mptcp.runner",
-    "sans_io.picoquic",
-    "sans_io.noq",
+    "sans_io.runner",
     "icmp",
     "command.runner",
 )
