@@ -202,8 +202,7 @@ def open_command_line(scenario: Scenario, directory: Path) -> int:
     """
     # Imported here, as the rest of the command line must work without Mininet.
     from minitopo_dc.real.machine import save_facts
-    from minitopo_dc.real.network.elements import ElementFailedError, stop_all
-    from minitopo_dc.real.network.testbed import testbed
+    from minitopo_dc.real.network.elements import ElementFailedError, stop_all, testbed
 
     save_facts(directory)
     scenario.save(directory / "scenario.yaml")

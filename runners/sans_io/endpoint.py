@@ -20,7 +20,6 @@ from typing import Any, Self
 from minitopo_dc.quic.connection import Connection, Datagram, StackError
 from minitopo_dc.quic.events import Address
 from minitopo_dc.runners.addresses import address_family
-from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.processes.udp_socket import (
     StopSignal,
     receive_batch,
@@ -31,6 +30,7 @@ from minitopo_dc.runners.processes.udp_socket import (
     use_ecn,
     wait_readable,
 )
+from minitopo_dc.runners.programs import wait_for_start
 from minitopo_dc.runners.quic import server_options
 from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession, client_of, server_of
 from minitopo_dc.runners.sans_io.runner import EndSettings, congestion_control

@@ -259,10 +259,10 @@ def test_calibration_where_ipv6_does_not_work_is_one_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mininet.net")
-    from minitopo_dc.real.network import testbed
+    from minitopo_dc.real.network import elements
 
     monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
-    monkeypatch.setattr(testbed, "probe_kernel", lambda: {"IPv6": "no such family"})
+    monkeypatch.setattr(elements, "probe_kernel", lambda: {"IPv6": "no such family"})
     assert cli.main(["calibrate", "--set", "ip_version=6"]) == 1
     error = capsys.readouterr().err
     assert "minitopo-dc: IPv6 does not work here: no such family" in error

@@ -30,7 +30,7 @@ from minitopo_dc.runners.base import (
 from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.tcp.runner import TcpRunner
 from minitopo_dc.workloads import RequestResponse
-from minitopo_dc.workloads.content import (
+from minitopo_dc.workloads.exchange import (
     BLOCK_BYTES,
     blocks,
     content_sha256,

@@ -21,7 +21,7 @@ from mininet.net import Mininet
 
 from minitopo_dc.link import Bernoulli
 from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.real.run.probe import Arrivals, send_through
+from minitopo_dc.real.run.calibration import Arrivals, send_through
 from minitopo_dc.topologies.radio_link import PROCESS, RadioLink, RadioLinkError
 from tests import REPOSITORY, long
 from tests.real.network.processes import with_word
@@ -227,8 +227,8 @@ def test_a_killed_program_leaves_nothing_behind() -> None:
     [
         ("two_path", ("two_path",), 12, ""),
         ("two_path,2,2", ("two_path",), 30, ""),
-        ("many_clients,2,2,6", ("two_path", "many_clients"), 20, ""),
-        long("many_clients,3,2", ("two_path", "many_clients"), 30, ""),
+        ("many_clients,2,2,6", ("two_path",), 20, ""),
+        long("many_clients,3,2", ("two_path",), 30, ""),
         long("two_path", ("two_path", "radio_link"), 12, "--link radio,bw=10,delay=5ms"),
     ],
 )

@@ -19,7 +19,7 @@ from minitopo_dc.fields import IpVersion
 from minitopo_dc.link.queue.discipline import Ecn
 from minitopo_dc.real.element.kernel.process import inside
 from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.real.run.probe import Arrivals
+from minitopo_dc.real.run.calibration import Arrivals
 from minitopo_dc.real.run.real import run_real
 from minitopo_dc.runners.processes.udp_socket import receive_with_ecn, set_receive_buffer, use_ecn
 from minitopo_dc.scenario.addresses import client_address
