@@ -70,7 +70,7 @@ class Context:
         """End the elements in order, and return their summaries, gnb's first.
 
         Raises:
-            ElementFailedError: an element failed.
+            RunFailedError: an element failed.
         """
         elements, self.elements = self.elements, []
         try:

@@ -38,10 +38,6 @@ TRACEBACK = "Traceback (most recent call last)"
 """Of it, the last line tells what happened."""
 
 
-class ElementFailedError(RunFailedError):
-    """Error: an element died, could not start, or lost packets, so the run has no valid numbers."""
-
-
 class RouterProcess:
     """A process with the elements of one host, or of several that share mediums."""
 
@@ -68,7 +64,7 @@ class RouterProcess:
         ]
 
     def wait_ready(self) -> None:
-        """Return once packets reach it; ElementFailedError when it ends or takes too long."""
+        """Return once packets reach it; RunFailedError when it ends or takes too long."""
         output = self._process.stdout
         assert output is not None
         readable, _, _ = select.select([output], (), (), READY_TIMEOUT_S)
@@ -79,10 +75,10 @@ class RouterProcess:
             state = f"it ended with {code}: {tail(self._log, code)}"
         except subprocess.TimeoutExpired:
             state = f"not ready within {READY_TIMEOUT_S:g} s: {tail(self._log, 0)}"
-        raise ElementFailedError(f"element on {self._hosts} did not start: {state}")
+        raise RunFailedError(f"element on {self._hosts} did not start: {state}")
 
     def order(self, line: str) -> None:
-        """Send an order to the process as a line; ElementFailedError when it has ended."""
+        """Send an order to the process as a line; RunFailedError when it has ended."""
         orders = self._process.stdin
         assert orders is not None
         self.check()
@@ -92,25 +88,25 @@ class RouterProcess:
         self.check()
 
     def check(self) -> None:
-        """Raise ElementFailedError when it has ended by itself."""
+        """Raise RunFailedError when it has ended by itself."""
         code = None if self._is_stopping else self._process.poll()
         if code is not None:
             raise self._ended(code, " during the run")
 
     def begin_stop(self) -> None:
-        """Tell the process to end; ElementFailedError when it has ended by itself."""
+        """Tell the process to end; RunFailedError when it has ended by itself."""
         if not self._is_stopping:
             self.check()
             self._process.terminate()
             self._is_stopping = True
 
     def stop(self) -> None:
-        """End the process in order; ElementFailedError when it had died, or did not end."""
+        """End the process in order; RunFailedError when it had died, or did not end."""
         self.begin_stop()
         try:
             code = self._process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            raise ElementFailedError(f"element on {self._hosts} did not stop") from None
+            raise RunFailedError(f"element on {self._hosts} did not stop") from None
         if code:
             raise self._ended(code)
 
@@ -123,9 +119,9 @@ class RouterProcess:
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
 
-    def _ended(self, code: int, when: str = "") -> ElementFailedError:
+    def _ended(self, code: int, when: str = "") -> RunFailedError:
         words = tail(self._log, code)
-        return ElementFailedError(f"element on {self._hosts} ended with {code}{when}: {words}")
+        return RunFailedError(f"element on {self._hosts} ended with {code}{when}: {words}")
 
 
 class ElementProcess:
@@ -145,28 +141,26 @@ class ElementProcess:
         self._prefix = prefix
 
     def order(self, line: str) -> None:
-        """Send `start`, `down LEG` or `up LEG`; ElementFailedError when the element has ended."""
+        """Send `start`, `down LEG` or `up LEG`; RunFailedError when the element has ended."""
         self._process.order(f"{self._prefix}{line}")
 
     def stop(self) -> dict[str, Any]:
         """End it in order, with all of its process, and return its summary.
 
         Raises:
-            ElementFailedError: it had died, did not end, or packets were lost outside the legs.
+            RunFailedError: it had died, did not end, or packets were lost outside the legs.
         """
         self._process.stop()
         path = self.settings.directory / f"{self.settings.host}-summary.json"
         summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         for queue, drops in summary["kernel_drops"].items():
             if any(drops.values()):
-                raise ElementFailedError(
+                raise RunFailedError(
                     f"element on {summary['host']}: the kernel dropped packets at queue {queue} "
                     f"({drops}); probably the machine is too slow for this rate"
                 )
         if refused := summary["copies_refused"]:
-            raise ElementFailedError(
-                f"element on {summary['host']}: {refused} copies were not sent"
-            )
+            raise RunFailedError(f"element on {summary['host']}: {refused} copies were not sent")
         return summary
 
 
@@ -204,7 +198,7 @@ def stop_all(elements: Sequence[ElementProcess]) -> list[dict[str, Any]]:
     """End elements in order, all at the same time; return their summaries in that order.
 
     Raises:
-        ElementFailedError: one had died, did not end, or the kernel dropped packets.
+        RunFailedError: one had died, did not end, or the kernel dropped packets.
     """
     for element in elements:
         element.begin_stop()
@@ -266,10 +260,10 @@ def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
         directory: gets the elements' files; it exists.
 
     Raises:
-        ElementFailedError: an element did not start, the kernel refused a setting, or has no IPv6.
+        RunFailedError: an element did not start, the kernel refused a setting, or has no IPv6.
     """
     if (reason := ipv6_obstacle(scenario)) is not None:
-        raise ElementFailedError(reason)
+        raise RunFailedError(reason)
     scenario = resolve_scenario(scenario).scenario
     settings = [
         gnb_settings(scenario, directory),
@@ -297,10 +291,10 @@ def set_sysctl(host: EmulatedHost, sysctl: Mapping[str, str]) -> None:
     """Set kernel settings of a host's network namespace.
 
     Raises:
-        ElementFailedError: the kernel refused one.
+        RunFailedError: the kernel refused one.
     """
     for name, value in sysctl.items():
         try:
             run(host, ["sysctl", "-qw", f"{name}={value}"])
         except TransferFailed as failure:
-            raise ElementFailedError(f"sysctl {name} on {host.name}: {failure}") from failure
+            raise RunFailedError(f"sysctl {name} on {host.name}: {failure}") from failure

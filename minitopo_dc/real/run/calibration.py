@@ -22,10 +22,11 @@ import numpy.typing as npt
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.installation import module_command
-from minitopo_dc.real.network.elements import ElementFailedError, stop_all, testbed
+from minitopo_dc.real.network.elements import stop_all, testbed
 from minitopo_dc.real.network.hosts import EmulatedHost
 from minitopo_dc.real.run.probe_ends import COLUMNS, READY
 from minitopo_dc.runs.element_settings import leg_seed
+from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario import LegDirection, Scenario
 from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.scratch import scratch
@@ -150,7 +151,7 @@ def calibrate(scenario: Scenario, seconds: float) -> list[LegProperty]:
 
     Raises:
         SettingsError: `seconds` is not in SECONDS.
-        ElementFailedError: an element died, or too little arrived to measure.
+        RunFailedError: an element died, or too little arrived to measure.
     """
     least, most = SECONDS
     if not least <= seconds <= most:
@@ -186,7 +187,7 @@ def _probe(scenario: Scenario, load: float, seconds: float) -> Probe:
 
 def _check_enough(scenario: Scenario, packets: Sized, where: str) -> None:
     if len(packets) < 2:
-        raise ElementFailedError(
+        raise RunFailedError(
             f"leg {scenario.leg}: {len(packets)} packets arrived in {where}, and two at least are "
             "needed; give more --seconds, or a leg that lets more pass"
         )

@@ -21,7 +21,7 @@ from typing import Literal, Self
 
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.interruption import heed
-from minitopo_dc.real.network.elements import ElementFailedError, Testbed, stop_all, testbed
+from minitopo_dc.real.network.elements import Testbed, stop_all, testbed
 from minitopo_dc.real.network.hosts import EmulatedHost, ending_leftovers
 from minitopo_dc.results.run_result import ProgramResult, leg_counts, pdcp_counts
 from minitopo_dc.runners.addresses import is_port_bound
@@ -293,7 +293,7 @@ def _use_leg(client: EmulatedHost, leg: int, ip_version: IpVersion) -> None:
     """Send what does not choose an address by a leg, with that leg's address.
 
     Raises:
-        ElementFailedError: the kernel refused the route.
+        RunFailedError: the kernel refused the route.
     """
     versions: tuple[IpVersion, ...] = (4,) if ip_version == 4 else (4, 6)
     for version in versions:
@@ -301,7 +301,7 @@ def _use_leg(client: EmulatedHost, leg: int, ip_version: IpVersion) -> None:
         try:
             run(client, ["ip", f"-{version}", *route])
         except TransferFailed as failure:
-            raise ElementFailedError(str(failure)) from failure
+            raise RunFailedError(str(failure)) from failure
 
 
 @contextmanager
