@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from minitopo_dc.linux_guest.library import missing as missing_guest
+from minitopo_dc.linux_guest import missing as missing_guest
 from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow

@@ -16,7 +16,7 @@ from minitopo_dc.cli.options.program import add_program_options, program_scenari
 from minitopo_dc.cli.screen import interrupted_with, kept_text, new_directory, note, save_figure
 from minitopo_dc.clocks import require_real
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.linux_guest.library import missing as missing_guest
+from minitopo_dc.linux_guest import missing as missing_guest
 from minitopo_dc.numbers import amount, significant
 from minitopo_dc.real.machine import TOOLS, save_facts
 from minitopo_dc.runners.programs import not_installed

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from minitopo_dc.fields import Direction
-from minitopo_dc.quic.picoquic.library import CUBIC, OWN_CUBIC
+from minitopo_dc.quic.picoquic import CUBIC, OWN_CUBIC
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.results.run_result import CAUTIONS, RunResult
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegDirection, ResolvedFlow, Scenario

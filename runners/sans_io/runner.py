@@ -12,8 +12,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.quic.configuration import IDLE_TIMEOUT_S, SCHEDULERS, DemotedPaths
-from minitopo_dc.quic.noq.library import NOQ
-from minitopo_dc.quic.picoquic.library import PICOQUIC
+from minitopo_dc.quic.noq import NOQ
+from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.scheduler import known_scheduler
 from minitopo_dc.quic.stack import MAX_PATHS, Stack
 from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner, read_report, runner

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.fields.ranges import within
-from minitopo_dc.linux_guest.library import missing as missing_guest
+from minitopo_dc.linux_guest import missing as missing_guest
 from minitopo_dc.runners.addresses import SERVER_NAME, bracketed
 from minitopo_dc.runners.base import (
     ETHERNET_BYTES,

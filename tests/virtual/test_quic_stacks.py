@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.quic.noq.library import NOQ
+from minitopo_dc.quic.noq import NOQ
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario

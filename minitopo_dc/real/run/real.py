@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.linux_guest.library import proxy_missing
+from minitopo_dc.linux_guest import proxy_missing
 from minitopo_dc.real.machine import facts, probe_kernel, real_obstacle
 from minitopo_dc.real.network.cpu_limit import CpuLimit, cpu_limit, cpu_limit_obstacle
 from minitopo_dc.real.network.elements import Testbed, ipv6_obstacle, stop_all, testbed
