@@ -52,6 +52,7 @@ class Configuration:
         scheduler: of paths, of what this end sends: one of `SCHEDULERS`, or the user's.
         weights: of `weighted`: the packets of a round, by leg; a leg without one has 1.
         qlog: a directory for the stack's log; written when the connection is freed.
+        experiment: a property of the stack that is another one (docs/noq.md#why-they-differ).
     """
 
     stack: Stack
@@ -73,6 +74,7 @@ class Configuration:
     scheduler: str = "picoquic"
     weights: tuple[int, ...] = ()
     qlog: Path | None = None
+    experiment: str | None = None
 
     @property
     def all_weights(self) -> tuple[int, ...]:

@@ -44,6 +44,9 @@ class EcnOptions(QuicOptions):
     # Datagrams with the code point of the congestion control: ECT(1) of `prague` and `c4`, else
     # ECT(0) (RFC 3168, RFC 9331). Off: as the comparisons and studies were made.
     ecn: bool = False
+    # A property of the stack that is another one, to find out why two stacks differ: picoquic has
+    # no-hystart, no-pacing, frequent-acks; noq hystart, no-pacing (docs/noq.md#why-they-differ).
+    experiment: str | None = None
 
 
 class PathOptions(EcnOptions):
