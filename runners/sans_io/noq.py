@@ -20,6 +20,7 @@ class NoqOptions(EcnOptions):
     """Options of both transports; noq is built without its log."""
 
     qlog: Literal[False] = False
+    experiment: Literal["hystart", "no-pacing"] | None = None
 
 
 @runner("quic-noq")

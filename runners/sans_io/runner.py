@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from minitopo_dc.fields import PathPlan
-from minitopo_dc.quic.configuration import IDLE_TIMEOUT_S, DemotedPaths
+from minitopo_dc.quic.configuration import IDLE_TIMEOUT_S, DemotedPaths, Experiment
 from minitopo_dc.quic.picoquic.library import PICOQUIC
 from minitopo_dc.quic.scheduler import known_scheduler
 from minitopo_dc.quic.stack import MAX_PATHS, Stack
@@ -44,9 +44,9 @@ class EcnOptions(QuicOptions):
     # Datagrams with the code point of the congestion control: ECT(1) of `prague` and `c4`, else
     # ECT(0) (RFC 3168, RFC 9331). Off: as the comparisons and studies were made.
     ecn: bool = False
-    # A property of the stack that is another one, to find out why two stacks differ: picoquic has
-    # no-hystart, no-pacing, frequent-acks; noq hystart, no-pacing (docs/noq.md#why-they-differ).
-    experiment: str | None = None
+    # One property of CUBIC's connections that is another one, to find out why two stacks differ:
+    # with picoquic no-hystart, no-pacing and frequent-acks, with noq hystart and no-pacing.
+    experiment: Experiment | None = None
 
 
 class PathOptions(EcnOptions):
