@@ -1,11 +1,12 @@
 """Do two QUIC stacks agree on Dual Connectivity or multipath, and why do they differ?
 
-Downloads with picoquic and noq, each with Dual Connectivity (the papers', deployable with 5 and
-0 ms of Xn, ideal) against its own multipath:
+Downloads with picoquic and noq, each with Dual Connectivity against its own multipath:
 
-- `tenth`: every tenth of the study's 512 networks, CUBIC, medians of three seeds;
-- `controls`: the first 128 of them, each with all congestion controls that both stacks have;
-- `changed`: the networks of `tenth`, with one property of a stack as the other one has it.
+- `tenth`: every tenth of the study's 512 networks, CUBIC, medians of three seeds; the papers' Dual
+  Connectivity, the deployable one with 5 and 0 ms of Xn, the ideal one;
+- `controls`: the first 128 of them, each with all congestion controls that both stacks have; Dual
+  Connectivity with 5 ms of Xn and the ideal one;
+- `changed`: the networks and seeds of `tenth`, with one property of a stack changed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from minitopo_dc.statistics import outcomes, signs
 Case = tuple[dc.Scenario, dict[str, Any]]
 POINTS = {"full": (48, 128), "quick": (4, 4), "sample": (2, 2)}
 STACKS = "picoquic", "noq"
-MULTIPATH, PAPERS, IDEAL = "multipath", "DC, papers'", "DC, ideal"
+MULTIPATH, WITH_XN, IDEAL = "multipath", "DC, Xn 5 ms", "DC, ideal"
 CONTROLS: Mapping[str, tuple[str, str]] = {
     "newreno": ("newreno", "newreno"),
     "cubic": ("cubic", "cubic"),
@@ -73,13 +74,15 @@ def cases(version: str) -> Iterator[Case]:
 def at_network(
     experiment: str, network: Point, control: str, stack: str, change: str = "", *, seed: int = 1
 ) -> Iterator[Case]:
-    """Yield each way of a stack at a network; with a change those that it concerns."""
+    """Yield the ways of a stack at a network that an experiment has, and that a change concerns."""
     own = dict(zip(STACKS, CONTROLS[control], strict=True))[stack]
     base = dc.Scenario(**fields_of({**network, "control": own}))
     base = base.evolve(transport=f"quic-{stack}", seed=seed)
     labels = {"experiment": experiment, "stack": stack, "changed": change or None}
     for way, scenario in ways(base, stack):
-        if change and (way == PAPERS or (change in OF_PATHS and way != MULTIPATH)):
+        if experiment != "tenth" and way not in (MULTIPATH, WITH_XN, IDEAL):
+            continue
+        if change in OF_PATHS and way != MULTIPATH:
             continue
         made = changed(scenario, stack, change, network) if change else scenario
         yield made, {**labels, "way": way, **network, "control": control}
@@ -88,9 +91,9 @@ def at_network(
 def ways(base: dc.Scenario, stack: str) -> Iterator[tuple[str, dc.Scenario]]:
     """Yield multipath of a stack, and its Dual Connectivity."""
     yield MULTIPATH, base.evolve(**MPQUIC | {"transport": f"mpquic-{stack}"})
-    yield PAPERS, base.with_dc("papers")
-    for xn_ms in (5, 0):
-        yield f"DC, Xn {xn_ms} ms", base.with_dc("deployable", xn_ms=xn_ms)
+    yield "DC, papers'", base.with_dc("papers")
+    yield WITH_XN, base.with_dc("deployable", xn_ms=5)
+    yield "DC, Xn 0 ms", base.with_dc("deployable", xn_ms=0)
     yield IDEAL, base.with_dc("ideal")
 
 
@@ -195,7 +198,7 @@ def reasons(tenth: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame | None:
         goodputs = speeds_of(tenth[tenth["stack"] == stack])
         goodputs.update(speeds_of(mine))
         new = goodputs.div(goodputs[MULTIPATH], axis=0)
-        for way in base[stack].columns.drop(PAPERS):
+        for way in (WITH_XN, IDEAL):
             after = signed({**base, "changed": new}, way)
             mine_before, other = after[stack], after[{*STACKS}.difference({stack}).pop()]
             differ, opposite = mine_before != other, mine_before * other == -1
