@@ -6,7 +6,8 @@ Downloads with picoquic and noq, each with Dual Connectivity against its own mul
   Connectivity, the deployable one with 5 and 0 ms of Xn, the ideal one;
 - `controls`: the first 128 of them, each with all congestion controls that both stacks have; Dual
   Connectivity with 5 ms of Xn and the ideal one;
-- `changed`: the networks and seeds of `tenth`, with one property of a stack changed.
+- `changed`: the networks and seeds of `tenth`, with one property of a stack changed;
+- `clocks`, the sample: every fourth network of `tenth`, Dual Connectivity with 5 ms of Xn.
 """
 
 from __future__ import annotations
@@ -26,9 +27,14 @@ import minitopo_dc as dc
 from minitopo_dc.statistics import outcomes, signs
 
 Case = tuple[dc.Scenario, dict[str, Any]]
-POINTS = {"full": (48, 128), "quick": (4, 4), "sample": (2, 2)}
+POINTS = {"full": (48, 128), "quick": (4, 4)}
 STACKS = "picoquic", "noq"
 MULTIPATH, WITH_XN, IDEAL = "multipath", "DC, Xn 5 ms", "DC, ideal"
+WAYS = {
+    "tenth": (MULTIPATH, "DC, papers'", WITH_XN, "DC, Xn 0 ms", IDEAL),
+    "clocks": (MULTIPATH, WITH_XN),
+}
+"""Of an experiment; any other has three."""
 CONTROLS: Mapping[str, tuple[str, str]] = {
     "newreno": ("newreno", "newreno"),
     "cubic": ("cubic", "cubic"),
@@ -59,6 +65,10 @@ LATE_S = 0.02
 def cases(version: str) -> Iterator[Case]:
     """Yield each network with each stack and each way."""
     networks = dc.campaign.sobol(512, DOWNLOADS)
+    if version == "sample":
+        for network, stack in product(networks[::40][:12], STACKS):
+            yield from at_network("clocks", network, "cubic", stack)
+        return
     number, first = POINTS[version]
     tenth = networks[::10][:number]
     seeds = (1, 2, 3) if version == "full" else (1,)
@@ -80,7 +90,7 @@ def at_network(
     base = base.evolve(transport=f"quic-{stack}", seed=seed)
     labels = {"experiment": experiment, "stack": stack, "changed": change or None}
     for way, scenario in ways(base, stack):
-        if experiment != "tenth" and way not in (MULTIPATH, WITH_XN, IDEAL):
+        if way not in WAYS.get(experiment, (MULTIPATH, WITH_XN, IDEAL)):
             continue
         if change in OF_PATHS and way != MULTIPATH:
             continue
