@@ -13,7 +13,7 @@ from collections.abc import Callable
 from math import sqrt
 
 from minitopo_dc.fields import Direction
-from minitopo_dc.results.metrics import goodput_mbps
+from minitopo_dc.results.run_result import goodput_mbps
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.leg import PACKET_BYTES, LegDirection
 from minitopo_dc.scenario.resolve import resolve_scenario
@@ -66,9 +66,11 @@ def _fluid(scenario: Scenario, start_s: float) -> tuple[Callable[[float], float]
     later = wires[1] if is_upload else 0.0
 
     def arrived(after_s: float) -> float:
-        ends = (after_s - delay - later for delay in delays)
-        served = (_kept_bits(leg, start_s + begun, start_s + end) for leg, end in zip(legs, ends, strict=True))
-        return CONTENT * sum(served)
+        ends = [start_s + after_s - delay - later for delay in delays]
+        begin = start_s + begun
+        return CONTENT * sum(
+            _kept_bits(leg, begin, end) for leg, end in zip(legs, ends, strict=True)
+        )
 
     return arrived, down + wires[0] if is_upload else 0.0
 
