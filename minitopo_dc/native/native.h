@@ -138,9 +138,9 @@ int64_t view_mean_delay(const transmit *of, int leg);
 int64_t view_credit(const transmit *of, int leg);
 
 /* FlowControl of pdcp/transmitting/flow_control.py; 0: no status_bytes, no limit of the rate, no fill_packets;
- * -1: no fill_bytes. */
+ * -1: no fill_bytes, no fill. */
 typedef struct {
-    int64_t interval, delay, desired, status_bytes, jitter, rate_bps, fill_packets, fill_bytes;
+    int64_t interval, delay, desired, status_bytes, jitter, rate_bps, fill_packets, fill_bytes, fill;
     double loss;
 } flow_control;
 
