@@ -197,5 +197,5 @@ class NativeLeg(AnyLeg[int]):
         return kind(**{name: getattr(counters, name) for name in names})
 
     def _set_block_error(self, rlc: RlcParameters, now: int) -> None:
-        wait = rlc.mean_harq_wait_ns()
+        wait = rlc.mean_wait_ns()
         self._lib.leg_set_block_error(self.pointer, rlc.block_error, wait, now)

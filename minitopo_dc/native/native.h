@@ -20,10 +20,17 @@ typedef struct {
     int64_t dropped_discard, dropped_radio, blocks, harq_retransmissions, harq_failures, rlc_retransmissions;
 } leg_counters;
 
-/* RLC and HARQ; `discard` in ns, NEVER: not at all. */
+/* The slots of a TDD pattern, as TddPattern has them; `count` 0: every slot, and one round trip of HARQ. Per slot:
+ * the symbols before it and in the whole, the slots to the first one with symbols, HARQ's round trip in slots. */
+typedef struct {
+    int64_t count, before[161], skips[160], rounds[160];
+} tdd_pattern;
+
+/* RLC and HARQ; `discard` in ns, NEVER: not at all. A scheduling request is sent each `sr`, first at `request`. */
 typedef struct {
     int acknowledged, in_order;
-    int64_t slot, harq_rtt, harq_retransmissions, status, max_retx_threshold, discard;
+    int64_t slot, harq_rtt, harq_retransmissions, status, max_retx_threshold, discard, phase, sr, request, header_bytes;
+    tdd_pattern tdd;
 } rlc_parameters;
 
 /* `edges` has one time more than there are rates: the trace's end. */

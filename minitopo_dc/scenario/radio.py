@@ -132,7 +132,7 @@ class Leg(Settings):
             parts = {name: {} if fields is None else fields for name, fields in parts.items()}
         down = _merged(both, parts["downlink"])
         said = _merged(_not_followed(both, down), parts["uplink"])
-        up = _uplink(said, down, has_medium=bool(medium))
+        up = _turned(_uplink(said, down, has_medium=bool(medium)))
         made = {
             name: {**fields, **medium} if isinstance(fields, Mapping) else fields
             for name, fields in (("downlink", down), ("uplink", up))
@@ -327,6 +327,15 @@ def _uplink(own: Any, downlink: Any, *, has_medium: bool) -> Any:
         from_downlink = {name: downlink[name] for name in _TRACE_FIELDS if name in downlink}
         given = (from_downlink if of_trace else {"rate_mbps": UPLINK_MBPS}) | given
     return {**_of_air(given, downlink), **(own or {}), **given}
+
+
+def _turned(uplink: Any) -> Any:
+    """Return an uplink that has the U of a TDD pattern, unless it says what it has."""
+    rlc = uplink.get("rlc") if isinstance(uplink, Mapping) else None
+    fields = given(rlc) if isinstance(rlc, Settings) else rlc
+    if not isinstance(fields, Mapping) or fields.get("tdd") is None:
+        return uplink
+    return {**uplink, "rlc": {"tdd_slots": "U"} | fields}
 
 
 def _of_air(given: Mapping[str, Any], downlink: Mapping[str, Any]) -> dict[str, Any]:

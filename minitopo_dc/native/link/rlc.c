@@ -21,12 +21,48 @@ static void end(leg *self)
 
 /* Slots. */
 
-/* The begin of the first slot that does not begin before `time`. */
+/* `time` from the begin of a pattern. */
+static int64_t since_origin(const leg *self, wide time)
+{
+    return narrow(time - self->zero + self->rlc->is.phase);
+}
+
+/* The number in its pattern of the slot that begins at `begin`. */
+static int64_t place(const leg *self, int64_t begin)
+{
+    int64_t number = floor_div(since_origin(self, begin), self->rlc->is.slot), count = self->rlc->is.tdd.count;
+
+    return number - floor_div(number, count) * count;
+}
+
+static int64_t step_to(int64_t from, int64_t period)
+{
+    return -from - floor_div(-from, period) * period;
+}
+
+/* The begin of the first slot of the direction that does not begin before `time`. */
 static int64_t following(const leg *self, int64_t time)
 {
-    int64_t length = self->rlc->is.slot, to_zero = self->zero - time;
+    const rlc_parameters *is = &self->rlc->is;
+    int64_t begin = narrow((wide)time + step_to(since_origin(self, time), is->slot));
 
-    return narrow((wide)time + to_zero - floor_div(to_zero, length) * length);
+    return is->tdd.count ? begin + is->tdd.skips[place(self, begin)] * is->slot : begin;
+}
+
+/* The first occasion of a scheduling request that is not before `time`. */
+static int64_t requested(const leg *self, int64_t time)
+{
+    const rlc_parameters *is = &self->rlc->is;
+
+    return is->sr ? narrow((wide)time + step_to(since_origin(self, time) - is->request, is->sr)) : time;
+}
+
+/* When a block of the slot that begins at `begin` may be sent again. */
+static int64_t again(const leg *self, int64_t begin)
+{
+    const rlc_parameters *is = &self->rlc->is;
+
+    return begin + (is->tdd.count ? is->tdd.rounds[place(self, begin)] * is->slot : is->harq_rtt);
 }
 
 static int64_t slot_end(const leg *self, int64_t begin)
@@ -34,9 +70,24 @@ static int64_t slot_end(const leg *self, int64_t begin)
     return begin == NEVER ? NEVER : narrow((wide)begin + self->rlc->is.slot);
 }
 
-static wide bits_until(const leg *self, wide time)
+/* The capacity's time at the begin of a slot: it runs while slots of the direction do. */
+static int64_t capacity_time(const leg *self, wide begin)
 {
-    return capacity_bits_until(self->capacity, narrow(time - self->zero));
+    const rlc_parameters *is = &self->rlc->is;
+    const tdd_pattern *tdd = &is->tdd;
+    int64_t time = narrow(begin - self->zero), period, into;
+
+    if (!tdd->count)
+        return time;
+    period = is->slot * tdd->count;
+    into = since_origin(self, begin);
+    into -= floor_div(into, period) * period;
+    return time - into + narrow((wide)period * tdd->before[into / is->slot] / tdd->before[tdd->count]);
+}
+
+static wide bits_until(const leg *self, wide begin)
+{
+    return capacity_bits_until(self->capacity, capacity_time(self, begin));
 }
 
 /* The begin of the first slot from `begin` on that carries a bit; NEVER: there is none. */
@@ -47,10 +98,10 @@ static int64_t carrying(const leg *self, int64_t begin)
 
     if (bits_until(self, (wide)begin + length) > work)
         return begin;
-    through = capacity_first_bit(self->capacity, begin - self->zero);
+    through = capacity_first_bit(self->capacity, capacity_time(self, begin));
     if (through == NEVER)
         return NEVER;
-    high = wide_floor_div((wide)through + self->zero - begin, length) + 1;
+    high = wide_floor_div((wide)through + self->zero + length * self->rlc->is.tdd.count - begin, length) + 1;
     while (low < high) {
         wide middle = (low + high) / 2;
 
@@ -163,7 +214,7 @@ static int passes(leg *self, rlc_sdu *what, int64_t begin)
 {
     int size = (int)what->size;
 
-    if (self->discipline == NULL || what->unsent < what->size * 8)
+    if (self->discipline == NULL || what->unsent < what->bits)
         return 1;
     if (leg_dequeue(self, &what->what, size, what->ecn, begin - what->pushed, begin) >= 0)
         return 1;
@@ -200,7 +251,7 @@ static void conclude(leg *self, block *what, int64_t begin)
 {
     int64_t now = slot_end(self, begin);
 
-    switch (harq_outcome(&self->rlc->harq, what, begin)) {
+    switch (harq_outcome(&self->rlc->harq, what, again(self, begin))) {
     case AGAIN:
         return;
     case DECODED:
@@ -256,8 +307,8 @@ static int64_t join(leg *self, carried what, int size, int lost, int ecn, int64_
 {
     sdus *of = &self->rlc->sdus;
 
-    if (self->grant && ready(self) == NEVER)
-        self->rlc->granted = now + self->grant;
+    if ((self->grant || self->rlc->is.sr) && ready(self) == NEVER)
+        self->rlc->granted = requested(self, now) + self->grant;
     sdus_join(of, (rlc_sdu){.what = what, .number = self->joined, .size = size, .pushed = now, .lost = lost, .ecn = ecn});
     if (self->counters.queue_packets <= 2) /* behind an SDU that is partly sent, discardTimer has a new first */
         plan(self);
@@ -353,11 +404,11 @@ void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_rand
     rlc *made = zeroed(1, sizeof(*made));
 
     made->is = *is;
-    made->harq = (harq){.counters = &self->counters, .rtt = is->harq_rtt, .limit = is->harq_retransmissions};
+    made->harq = (harq){.counters = &self->counters, .limit = is->harq_retransmissions};
     rng_set(&made->harq.random, block_random);
     made->free = made->granted = INT64_MIN;
     made->begin = made->wake = NEVER;
-    sdus_begin(&made->sdus, self, is->in_order);
+    sdus_begin(&made->sdus, self, is);
     self->rlc = made;
     self->kind = &rlc_leg;
 }
