@@ -35,7 +35,7 @@ from minitopo_dc.results.run_result import MAX_BYTES
 from minitopo_dc.results.tables.columns import main_measure, measures_of, name_and_unit, value_name
 from minitopo_dc.results.tables.runs import load_result, with_results
 from minitopo_dc.results.tables.sheet import Head, Sheet
-from minitopo_dc.scenario.carriers import KINDS, carrier, values
+from minitopo_dc.scenario.carriers import KINDS, carrier, values_of
 from minitopo_dc.statistics import mean_interval
 from minitopo_dc.ways import Comparison
 
@@ -95,7 +95,7 @@ def execute(arguments: argparse.Namespace) -> int:
 def _show_carrier(name: str, *, as_json: bool) -> None:
     """Print the fields of a leg for which a carrier's name stands, with their sources."""
     try:
-        rows = [*values(carrier(name))]
+        rows = [*values_of(carrier(name))]
     except ValueError as error:
         raise SettingsError(f"show: {error}") from None
     if as_json:

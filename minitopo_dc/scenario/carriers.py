@@ -135,7 +135,7 @@ class NrCarrier(Carrier):
 
     @property
     def spacing_khz(self) -> int:
-        """Return the subcarrier spacing."""
+        """Return the subcarrier spacing in kHz."""
         return self.scs_khz or (120 if self.is_fr2 else 15 if self.band in FDD else 30)
 
     @property
@@ -337,7 +337,7 @@ SOURCES: Final[Mapping[str, str]] = {
 `downlink`."""
 
 
-def values(of: NrCarrier | LteCarrier) -> Iterator[tuple[str, Any, str]]:
+def values_of(of: NrCarrier | LteCarrier) -> Iterator[tuple[str, Any, str]]:
     """Yield each field of a leg that a carrier stands for, with its value and its source."""
     for way, fields in of.fields().items():
         rlc = {f"rlc.{name}": value for name, value in fields["rlc"].items()}

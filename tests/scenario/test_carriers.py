@@ -9,7 +9,7 @@ import pytest
 
 import minitopo_dc as dc
 from minitopo_dc.cli.options.legs import add_legs, leg_settings
-from minitopo_dc.scenario.carriers import PAIRS, NrCarrier, carrier, values
+from minitopo_dc.scenario.carriers import PAIRS, NrCarrier, carrier, values_of
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_each_value_can_be_changed() -> None:
 def test_the_legs_values_are_those_that_have_a_source() -> None:
     for name in ("lte-20", "nr-fdd-20", "nr-tdd-100", "nr-mmwave-400"):
         leg = dc.Leg(carrier=name)
-        for field, value, source in values(carrier(name)):
+        for field, value, source in values_of(carrier(name)):
             way, *path = field.split(".")
             found: Any = getattr(leg, way)
             for part in path:

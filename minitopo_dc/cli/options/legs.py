@@ -44,9 +44,8 @@ def add_legs(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LE
         nargs="+",
         default=legs,
         metavar="LEG",
-        help="downlinks: a rate in Mbit/s, a trace file, or RECORDING for RECORDING.down and "
-        "RECORDING.up; or a carrier with both directions, such as lte-20 or nr-tdd-100, or a pair "
-        f"of {', '.join(PAIRS)} (docs/carriers.md; default: {shown})",
+        help="rate in Mbit/s, trace file, or RECORDING for RECORDING.down and RECORDING.up; or a "
+        f"carrier (docs/carriers.md): nr-tdd-100, or a pair: en-dc (default: {shown})",
     )
     group.add_argument(
         "--uplink",
