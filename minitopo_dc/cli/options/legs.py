@@ -44,8 +44,8 @@ def add_legs(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LE
         nargs="+",
         default=legs,
         metavar="LEG",
-        help="rate in Mbit/s, trace file, or RECORDING for RECORDING.down and RECORDING.up; or a "
-        f"carrier (docs/carriers.md): nr-tdd-100, or a pair: en-dc (default: {shown})",
+        help="rate in Mbit/s, trace file, RECORDING for RECORDING.down and RECORDING.up, or "
+        f"carriers: nr-tdd-100, en-dc (docs/carriers.md; default: {shown})",
     )
     group.add_argument(
         "--uplink",
