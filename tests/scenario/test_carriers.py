@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import minitopo_dc as dc
-from minitopo_dc.cli.options.legs import add_legs, leg_settings
+from minitopo_dc.cli.options.scenario import add_legs, leg_settings
 from minitopo_dc.scenario.carriers import PAIRS, NrCarrier, carrier, values_of
 
 
