@@ -51,8 +51,8 @@ def add_legs(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LE
         nargs="+",
         default=legs,
         metavar="LEG",
-        help="rate in Mbit/s, trace file, RECORDING of RECORDING.down and .up, or carriers: "
-        f"nr-tdd-100, en-dc (docs/carriers.md; default: {shown})",
+        help="rate in Mbit/s, trace, RECORDING of RECORDING.down and .up, or carriers: nr-tdd-100, "
+        f"en-dc (docs/carriers.md; default: {shown})",
     )
     group.add_argument(
         "--uplink",
