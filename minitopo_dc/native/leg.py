@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
 from random import Random
+from typing import Any
 
 from minitopo_dc.link import (
     AnyLeg,
@@ -148,6 +149,11 @@ class NativeLeg(AnyLeg[int]):
             self._lib.leg_set_delay(self.pointer, *native_delay(delay), now)
         if loss is not None:
             self._lib.leg_set_loss(self.pointer, *native_loss(loss), now)
+
+    def pair(self, other: AnyLeg[Any]) -> None:
+        """Let what the terminal sends on the leg's other direction keep it awake."""
+        assert isinstance(other, NativeLeg)
+        self._lib.leg_pair(self.pointer, other.pointer)
 
     @property
     def is_up(self) -> bool:

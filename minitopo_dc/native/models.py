@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
+from dataclasses import astuple
 from random import Random
 from typing import Any
 
@@ -129,6 +130,7 @@ def native_rlc(rlc: RlcParameters) -> Any:
             "sr": _fitting(rlc.sr_ns),
             "request": pattern.request_slot * _fitting(rlc.slot_ns),
             "header_bytes": _fitting(rlc.header_bytes),
+            "drx": [0] * 5 if rlc.drx is None else [*map(_fitting, astuple(rlc.drx))],
             "tdd": {
                 "count": 0 if rlc.tdd is None else len(pattern.slots),
                 "before": pattern.before,

@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 from minitopo_dc.fields.base import Settings, describe, quoted
 from minitopo_dc.fields.ranges import Milliseconds, Percent
 from minitopo_dc.link.rlc.tdd import SYMBOLS, SlotsOf, TddPattern
-from minitopo_dc.scenario.layer2 import HarqSlots
+from minitopo_dc.scenario.layer2 import DrxSettings, HarqSlots
 
 PRB: Final[Mapping[tuple[bool, int], Mapping[int, int]]] = {
     (False, 15): {5: 25, 10: 52, 15: 79, 20: 106, 25: 133, 30: 160, 40: 216, 50: 270},
@@ -77,18 +77,22 @@ class Carrier(Settings):
     """2: the first grant carries a buffer status report alone, and the packet waits for another."""
     phase_ms: Milliseconds = 0.0
     """How far slots and pattern have got at the start; cells of one operator have the same."""
+    drx: DrxSettings | None = None
+    """Connected-mode DRX, which only the virtual clock has; none: the terminal always listens."""
 
     def _way(
         self, rate_mbps: float, queue_packets: int, rlc: dict[str, Any], more: dict[str, Any]
     ) -> dict[str, Any]:
         """Return the fields of one direction."""
-        of_both = {
+        of_both: dict[str, Any] = {
             "mode": "am",
             "block_error_percent": self.block_error_percent,
             "harq_retransmissions": 4,
             "max_retx_threshold": 32,
             "phase_ms": self.phase_ms,
         }
+        if "delay_ms" in more and self.drx is not None:
+            of_both["drx"] = self.drx
         return {
             "rate_mbps": round(rate_mbps, 1),
             "queue_packets": queue_packets,
@@ -322,6 +326,7 @@ SOURCES: Final[Mapping[str, str]] = {
     "rlc.slot_ms": "TS 38.211, clause 4.3.2; TS 36.211, clause 4",
     "rlc.status_ms": "a captured network's t-Reassembly of 65 ms (LTE: t-Reordering of 45 ms), and "
     "the report's way",
+    "rlc.drx": "10, 100 and 160 ms of a captured NR network",
     "rlc.header_bytes": "TS 38.323, TS 38.322, TS 38.321; TS 36.323, TS 36.322, TS 36.321",
     "rlc.harq_rtt_ms": "k1 or k2 and the base station's time; LTE: TS 36.213, clauses 7 and 8",
     "rlc.harq_retransmissions": "srsRAN Project; LTE: maxHARQ-Tx n5 of a captured network",

@@ -20,6 +20,7 @@ from minitopo_dc.fields.ranges import (
     MAX_DELAY_MS,
     Bytes,
     Milliseconds,
+    MillisecondsAbove,
     Percent,
     Probability,
     Rate,
@@ -37,6 +38,7 @@ from minitopo_dc.link import (
     make_capacity,
     saturated_bps,
 )
+from minitopo_dc.link.rlc.parameters import Drx
 from minitopo_dc.link.rlc.tdd import SYMBOLS, SlotsOf, TddPattern
 from minitopo_dc.pdcp import INFINITE, Timer
 from minitopo_dc.units import NS_PER_MS
@@ -89,6 +91,35 @@ HarqSlots = Annotated[int, Field(ge=1, le=32)]
 _RLC, _TDD = RlcParameters(), TddPattern()
 
 
+class DrxSettings(Settings):
+    """Connected-mode DRX; the defaults are of a captured NR network."""
+
+    on_ms: MillisecondsAbove = 10.0
+    """drx-onDurationTimer: what the terminal listens of each cycle."""
+    inactivity_ms: Milliseconds = 100.0
+    """drx-InactivityTimer: what it listens after each new block."""
+    cycle_ms: MillisecondsAbove = 160.0
+    short_cycle_ms: LeftOut[Milliseconds] = 0.0
+    """Of the cycles that come first; 0: there are none."""
+    short_cycles: LeftOut[Annotated[int, Field(ge=0, le=16)]] = 0
+    """drx-ShortCycleTimer: how many of them there are (TS 38.331: up to 16)."""
+
+    @model_validator(mode="after")
+    def _check_cycles(self) -> Self:
+        self.parameters()
+        return self
+
+    def parameters(self) -> Drx:
+        """Return the parameters of the leg's core; ValueError if cycles are too short."""
+        cycles = self.on_ms, self.inactivity_ms, self.cycle_ms, self.short_cycle_ms
+        on, inactivity, cycle, short = (round(value * NS_PER_MS) for value in cycles)
+        if min(cycle, short or cycle) < on:
+            raise ValueError(f"cycle_ms, short_cycle_ms: allowed: {self.on_ms:g}, on_ms, or more")
+        if bool(short) != bool(self.short_cycles):
+            raise ValueError("short_cycle_ms, short_cycles: allowed: both, or neither")
+        return Drx(on, inactivity, cycle, short, self.short_cycles)
+
+
 class RlcSettings(Settings):
     """RLC and HARQ; the defaults are those of `minitopo_dc.link.RlcParameters`."""
 
@@ -125,6 +156,8 @@ class RlcSettings(Settings):
     sr_ms: LeftOut[Milliseconds] = 0.0
     """The period of scheduling requests, for one of which a packet waits that finds nothing under
     way, before `grant_ms`; 0: one can be sent at any time."""
+    drx: LeftOut[DrxSettings | None] = None
+    """When the terminal listens; none: always. A leg gives its downlink alone DRX."""
     header_bytes: LeftOut[Annotated[int, Field(ge=0, le=100)]] = 0
     """The headers of PDCP, RLC and MAC of a packet, which take capacity."""
 
@@ -174,6 +207,7 @@ class RlcSettings(Settings):
             tdd=self.pattern(),
             phase_ns=round(self.phase_ms * NS_PER_MS),
             sr_ns=round(self.sr_ms * NS_PER_MS),
+            drx=None if self.drx is None else self.drx.parameters(),
             header_bytes=self.header_bytes,
         )
 

@@ -349,12 +349,14 @@ def _of_carrier(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _turned(uplink: Any) -> Any:
-    """Return an uplink that has the U of a TDD pattern, unless it says what it has."""
+    """Return an uplink that has the U of a TDD pattern, unless it says what it has, and no DRX."""
     rlc = uplink.get("rlc") if isinstance(uplink, Mapping) else None
     fields = given(rlc) if isinstance(rlc, Settings) else rlc
-    if not isinstance(fields, Mapping) or fields.get("tdd") is None:
+    if not isinstance(fields, Mapping) or not fields.keys() & {"tdd", "drx"}:
         return uplink
-    return {**uplink, "rlc": {"tdd_slots": "U", **fields}}
+    turned = {} if fields.get("tdd") is None else {"tdd_slots": "U"}
+    own = {name: value for name, value in fields.items() if name != "drx"}
+    return {**uplink, "rlc": {**turned, **own}}
 
 
 def _of_air(given: Mapping[str, Any], downlink: Mapping[str, Any]) -> dict[str, Any]:

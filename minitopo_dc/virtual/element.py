@@ -216,6 +216,7 @@ class VirtualElement(AnyElement[VirtualLegDriver, VirtualTransmitDriver, Virtual
         """Connect this element's legs to `peer`, which takes the PDUs that cross them."""
         for number, leg in self._legs.items():
             leg.arrive = peer.arrive
+            leg.leg.pair(peer._legs[number].leg)
             if number in self._paths:
                 leg.other = peer._legs[number]
         for flow in self._report_flows:

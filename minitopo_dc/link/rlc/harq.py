@@ -53,6 +53,12 @@ class Slots:
         first = self._origin + self._tdd.request_slot * self.length
         return time + (first - time) % self._rlc.sr_ns
 
+    def heard(self, time: int, active: int) -> int:
+        """Return when a terminal of DRX listens from `time` on, active last at `active` (ns)."""
+        if self._rlc.drx is None:
+            return time
+        return self._origin + self._rlc.drx.listens(time - self._origin, active - self._origin)
+
     def again(self, begin: int) -> int:
         """Return when a block of the slot that begins at `begin` may be sent again (ns)."""
         if self._rlc.tdd is None:

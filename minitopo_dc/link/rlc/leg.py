@@ -58,7 +58,17 @@ class RlcLeg(QueuedLeg[T]):
 
     __slots__ = (
         *("_harq", "_queue", "_reassembly", "_retransmissions", "_rlc", "_slots"),
-        *("_begin", "_free", "_grant", "_granted", "_stopped", "_waits", "_wake"),
+        *(
+            "_active",
+            "_begin",
+            "_free",
+            "_grant",
+            "_granted",
+            "_other",
+            "_stopped",
+            "_waits",
+            "_wake",
+        ),
         *("_dropped_discard", "_dropped_radio", "_resent"),
     )
 
@@ -74,7 +84,9 @@ class RlcLeg(QueuedLeg[T]):
         self._harq: Harq[T] = Harq(rlc, Random(rng.getrandbits(64)))
         self._slots = Slots(capacity, rlc, NOT_STARTED)
         self._grant = parameters.grant_ns
-        self._waits = bool(parameters.grant_ns or rlc.sr_ns)
+        self._waits = bool(parameters.grant_ns or rlc.sr_ns or rlc.drx)
+        self._active = -NEVER  # the begin of the latest new block
+        self._other: RlcLeg[Any] | None = None
         self._queue: SduQueue[T] = SduQueue(rlc.discard_ns)
         self._retransmissions: RetransmissionBuffer[T] = RetransmissionBuffer()
         self._stopped = False
@@ -218,7 +230,8 @@ class RlcLeg(QueuedLeg[T]):
 
     def _join(self, packet: T, size: int, now: int, lost: bool, ecn: int) -> int:
         if self._waits and self._ready() is None:
-            self._granted = self._slots.requested(now) + self._grant
+            heard = self._slots.heard(now, self._activity(now)) if self._rlc.drx else now
+            self._granted = self._slots.requested(heard) + self._grant
         sdu = RlcSdu(
             *(packet, size),
             number=self._joined_packets,
@@ -238,6 +251,19 @@ class RlcLeg(QueuedLeg[T]):
             self._plan()
             return 0
         return waiting
+
+    def pair(self, other: AnyLeg[Any]) -> None:
+        """Let what the terminal sends on the leg's other direction keep it awake."""
+        if isinstance(other, RlcLeg):
+            self._other = other
+
+    def _activity(self, now: int) -> int:
+        """Return when the terminal was active last (ns): it is while it has something to send."""
+        other = self._other
+        if other is None:
+            return self._active
+        other._advance(now)
+        return max(self._active, other._active if other._ready() is None else now)
 
     def _advance(self, now: int) -> None:
         """Run all slots that have ended by `now` (ns)."""
@@ -290,6 +316,7 @@ class RlcLeg(QueuedLeg[T]):
         blocks, room = self._harq.resend(bits, begin)
         segments = list(self._segments(room, begin))
         if segments:
+            self._active = begin
             blocks.append(self._harq.new_block(segments, begin))
             room -= blocks[-1].bits
         for block in blocks:

@@ -30,6 +30,51 @@ MAX_RETX_THRESHOLD = 8
 
 
 @dataclass(frozen=True, slots=True)
+class Drx:
+    """When a terminal listens in connected mode (TS 38.321, clause 5.7; TS 36.321, clause 5.7).
+
+    It does for `inactivity_ns` after the begin of each new block; then for `on_ns` of each cycle,
+    first of `short_cycles` short ones, if any, then of long ones. Cycles begin with the pattern.
+
+    Raises:
+        ValueError: naming the one that is wrong, and what is allowed.
+    """
+
+    on_ns: int
+    inactivity_ns: int
+    cycle_ns: int
+    short_ns: int = 0
+    short_cycles: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a cycle that is not longer than what the terminal listens of it."""
+        for name, cycle in (("cycle", self.cycle_ns), ("short", self.short_ns or self.cycle_ns)):
+            if not 1 <= self.on_ns <= cycle:
+                raise ValueError(f"{name}_ns = {cycle} (allowed: on_ns, {self.on_ns}, or more)")
+
+    def listens(self, time: int, active: int) -> int:
+        """Return when it listens from `time` on; both times are ns from the begin of a cycle.
+
+        Args:
+            time: the moment.
+            active: the begin of the latest new block of either direction.
+        """
+        asleep = active + self.inactivity_ns
+        if time < asleep:
+            return time
+        changes = asleep + self.short_ns * self.short_cycles
+        if time < changes:
+            moment = self._on(time, self.short_ns)
+            if moment < changes:
+                return moment
+        return self._on(max(time, changes), self.cycle_ns)
+
+    def _on(self, time: int, cycle: int) -> int:
+        into = time % cycle
+        return time if into < self.on_ns else time - into + cycle
+
+
+@dataclass(frozen=True, slots=True)
 class RlcParameters:
     """RLC and HARQ of one direction; each default's source is with its constant.
 
@@ -53,6 +98,7 @@ class RlcParameters:
         phase_ns: how far the slots and the pattern have got when the leg starts.
         sr_ns: from one occasion of a scheduling request to the next (TS 38.213, clause 9.2.4), for
             which a packet waits that finds nothing under way; 0: there is always one.
+        drx: when the terminal of a downlink listens; None: always.
         header_bytes: of PDCP, RLC and MAC, which each packet has beside its own.
 
     Raises:
@@ -71,6 +117,7 @@ class RlcParameters:
     tdd: TddPattern | None = None
     phase_ns: int = 0
     sr_ns: int = 0
+    drx: Drx | None = None
     header_bytes: int = 0
 
     def __post_init__(self) -> None:

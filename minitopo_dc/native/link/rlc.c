@@ -8,6 +8,8 @@ struct rlc {
     block_ring sent;     /* in the slot that is being used */
     int64_t free;        /* from when on slots can be used */
     int64_t granted;     /* from when on the queue is sent */
+    int64_t active;      /* the begin of the latest new block */
+    leg *other;          /* direction, if it has RLC too; or NULL */
     int64_t begin, wake; /* of the next slot with work; when something happens */
 };
 
@@ -207,6 +209,46 @@ static void given_up(leg *self, const block *what, int64_t now)
     }
 }
 
+/* DRX. */
+
+static void advance(leg *self, int64_t now);
+
+/* When the terminal was active last: it is while it has something to send. */
+static int64_t activity(leg *self, int64_t now)
+{
+    leg *other = self->rlc->other;
+
+    if (other == NULL)
+        return self->rlc->active;
+    advance(other, now);
+    return later(self->rlc->active, ready(other) == NEVER ? other->rlc->active : now);
+}
+
+static int64_t listening(int64_t time, int64_t cycle, int64_t on)
+{
+    int64_t into = time - floor_div(time, cycle) * cycle;
+
+    return into < on ? time : time - into + cycle;
+}
+
+/* When the terminal listens from `now` on. */
+static int64_t heard(leg *self, int64_t now)
+{
+    const drx_cycles *drx = &self->rlc->is.drx;
+    int64_t time = since_origin(self, now), latest = activity(self, now), asleep, changes, moment;
+
+    if (latest != INT64_MIN && time < since_origin(self, latest) + drx->inactivity)
+        return now;
+    asleep = latest == INT64_MIN ? INT64_MIN : since_origin(self, latest) + drx->inactivity;
+    changes = asleep == INT64_MIN ? asleep : asleep + drx->short_cycle * drx->short_cycles;
+    if (time < changes) {
+        moment = listening(time, drx->short_cycle, drx->on);
+        if (moment < changes)
+            return now + moment - time;
+    }
+    return now + listening(later(time, changes), drx->cycle, drx->on) - time;
+}
+
 /* Using a slot. */
 
 /* Ask the queue's discipline of an SDU of which nothing was sent; 0: it is dropped. */
@@ -274,8 +316,10 @@ static void carry(leg *self, int64_t begin)
     own->free = now;
     room = harq_resend(&own->harq, room, begin, &own->sent);
     segments = next_segments(self, room, begin);
-    if (segment_ring_count(&segments))
+    if (segment_ring_count(&segments)) {
+        own->active = begin;
         block_ring_push(&own->sent, harq_new_block(&own->harq, segments, begin));
+    }
     while (block_ring_count(&own->sent)) {
         block first = block_ring_pop(&own->sent);
 
@@ -307,8 +351,8 @@ static int64_t join(leg *self, carried what, int size, int lost, int ecn, int64_
 {
     sdus *of = &self->rlc->sdus;
 
-    if ((self->grant || self->rlc->is.sr) && ready(self) == NEVER)
-        self->rlc->granted = requested(self, now) + self->grant;
+    if ((self->grant || self->rlc->is.sr || self->rlc->is.drx.cycle) && ready(self) == NEVER)
+        self->rlc->granted = requested(self, self->rlc->is.drx.cycle ? heard(self, now) : now) + self->grant;
     sdus_join(of, (rlc_sdu){.what = what, .number = self->joined, .size = size, .pushed = now, .lost = lost, .ecn = ecn});
     if (self->counters.queue_packets <= 2) /* behind an SDU that is partly sent, discardTimer has a new first */
         plan(self);
@@ -406,11 +450,17 @@ void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_rand
     made->is = *is;
     made->harq = (harq){.counters = &self->counters, .limit = is->harq_retransmissions};
     rng_set(&made->harq.random, block_random);
-    made->free = made->granted = INT64_MIN;
+    made->free = made->granted = made->active = INT64_MIN;
     made->begin = made->wake = NEVER;
     sdus_begin(&made->sdus, self, is);
     self->rlc = made;
     self->kind = &rlc_leg;
+}
+
+void leg_pair(leg *self, leg *other)
+{
+    if (self->rlc != NULL && other->rlc != NULL)
+        self->rlc->other = other;
 }
 
 void leg_set_block_error(leg *self, double error, int64_t mean_wait, int64_t now)

@@ -11,6 +11,7 @@ import pytest
 
 from minitopo_dc.link import AnyLeg, ConstantDelay, LegParameters, RlcParameters, make_capacity
 from minitopo_dc.link.rlc.leg import make_leg
+from minitopo_dc.link.rlc.parameters import Drx
 from minitopo_dc.link.rlc.tdd import TddPattern
 from minitopo_dc.native.leg import NativeLeg
 
@@ -131,6 +132,59 @@ def test_headers_take_capacity(make: Any) -> None:
         leg.push(number, 1000, 0)
     assert leg.backlog_bytes(now=0) == 2000 * 1250
     assert len(leg.poll(100 * MS)) == 1000
+
+
+CYCLES = Drx(on_ns=10 * MS, inactivity_ns=100 * MS, cycle_ns=160 * MS)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize(
+    ("drx", "mean_ms", "longest_ms"),
+    [
+        (CYCLES, 150**2 / 320, 150),  # asleep for 150 of 160 ms
+        (Drx(10 * MS, 10 * MS, 40 * MS), 30**2 / 80, 30),
+    ],
+)
+def test_a_terminal_that_sleeps_listens_again_in_the_next_cycle(
+    make: Any, drx: Drx, mean_ms: float, longest_ms: float
+) -> None:
+    leg = make(ALONE, make_capacity(RATE), Random(1), rlc(None, drx=drx))
+    leg.start(0)
+    found = []
+    for number in range(1600):
+        sent = number * 1600 * MS + number * 100 * US + 50 * US
+        leg.push(number, 100, sent)
+        while (due := leg.next_timeout()) is not None:
+            found += [(due - sent) / MS for _ in leg.poll(due)]
+    alone = 0.5 + 0.25  # a slot, and half of one on average to its begin
+    assert mean(found) == pytest.approx(mean_ms + alone, abs=0.3)
+    assert max(found) == pytest.approx(longest_ms + 0.5, abs=0.5)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_terminal_listens_while_it_is_active_in_either_direction(make: Any) -> None:
+    down, up = (
+        make(ALONE, make_capacity(RATE), Random(1), rlc(None, drx=drx)) for drx in (CYCLES, None)
+    )
+    down.pair(up)
+    for leg in (down, up):
+        leg.start(0)
+    down.push(1, 100, 20 * MS)
+    assert down.next_timeout() == 160 * MS + SLOT  # asleep, to the next cycle
+    assert down.poll(161 * MS) == [1]
+    down.push(2, 100, 259 * MS)
+    assert down.poll(260 * MS) == [2]  # within 100 ms of its own block
+    up.push(3, 100, 500 * MS)
+    down.push(4, 100, 599 * MS)
+    assert down.poll(600 * MS) == [4]  # within 100 ms of the uplink's
+    down.push(5, 100, 701 * MS)
+    assert down.next_timeout() == 800 * MS + SLOT
+
+
+def test_short_cycles_come_first() -> None:
+    drx = Drx(10 * MS, 100 * MS, 320 * MS, short_ns=40 * MS, short_cycles=2)
+    moments = {50: 50, 110: 120, 125: 125, 135: 160, 175: 320, 250: 320}
+    assert {time: drx.listens(time * MS, 0) // MS for time in moments} == moments
 
 
 @pytest.mark.parametrize(
