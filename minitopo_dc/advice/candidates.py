@@ -102,7 +102,10 @@ def _way(base: Scenario, runner: Runner, **fields: Any) -> Scenario:
     return scenario_of_row(base, {"transport": runner.name, "options": options, **fields})
 
 
-MARGINS = {"download": 0.05, "request-response": 0.10, "video": 0.05, "realtime": 0.01}
+MARGINS = {
+    **{kind: CRITERIA[kind][0].margin for kind in ("download", "request-response")},
+    **{"video": 0.05, "realtime": CRITERIA["realtime"][0].margin / 100},
+}
 """The differences up to which there is a tie. Goodput: means on both clocks differ by up to 3.0 %
 in most rows (docs/advise.md has where not), a ratio of two by the square root of 2 times that,
 rounded up. Answers: up to a tenth, as real processes take time (docs/measurements/policies.md).
