@@ -20,7 +20,7 @@ from minitopo_dc.topologies.dual_connectivity import DualConnectivityError, addD
 from minitopo_dc.topologies.element_process import PROCESS, REGISTRY
 from minitopo_dc.topologies.radio_link import RadioLink
 from tests import REPOSITORY
-from tests.real.network.processes import with_word
+from tests.real.processes import with_word
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 EXAMPLE = REPOSITORY / "examples" / "three_hosts.py"

@@ -21,8 +21,8 @@ from typing import Literal, Self
 
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.interruption import heed
-from minitopo_dc.real.network.elements import Testbed, stop_all, testbed
-from minitopo_dc.real.network.hosts import EmulatedHost, ending_leftovers
+from minitopo_dc.real.elements import Testbed, stop_all, testbed
+from minitopo_dc.real.hosts import EmulatedHost, ending_leftovers
 from minitopo_dc.results.run_result import ProgramResult, leg_counts, pdcp_counts
 from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.runners.base import TransferFailed

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.real.network import cpu_limit as module
-from minitopo_dc.real.network.cpu_limit import cpu_limit, cpu_limit_obstacle, quota_us
+from minitopo_dc.real import cpu_limit as module
+from minitopo_dc.real.cpu_limit import cpu_limit, cpu_limit_obstacle, quota_us
 
 
 @pytest.fixture

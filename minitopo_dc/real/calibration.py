@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.installation import module_command
-from minitopo_dc.real.network.elements import stop_all, testbed
-from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.real.run.probe_ends import COLUMNS, READY
+from minitopo_dc.real.elements import stop_all, testbed
+from minitopo_dc.real.hosts import EmulatedHost
+from minitopo_dc.real.probe_ends import COLUMNS, READY
 from minitopo_dc.runs.element_settings import leg_seed
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario import LegDirection, Scenario
@@ -70,7 +70,7 @@ def send_through(
     `linger_s`: for how long after the sender's end a packet may still come. However long none
     comes before that, as in an outage, the receiver waits.
     """
-    module = module_command("minitopo_dc.real.run.probe_ends")
+    module = module_command("minitopo_dc.real.probe_ends")
     receiving = [*module, "receive", address, str(round(rate * seconds)), str(scratch)]
     listening = receiver.popen(receiving, stdout=subprocess.PIPE)
     try:
