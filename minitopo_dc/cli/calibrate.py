@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from minitopo_dc.cli import options
-from minitopo_dc.cli.options.legs import add_legs, leg_settings
-from minitopo_dc.cli.options.scenario import add_set, assignments, put
+from minitopo_dc.cli.options.scenario import add_legs, add_set, assignments, leg_settings, put
 from minitopo_dc.cli.screen import note
 from minitopo_dc.clocks import require_real
 from minitopo_dc.numbers import significant

@@ -138,8 +138,7 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
         print(json.dumps(asdict(result), indent=1))  # noqa: T201
         return
     # Imported here, as pandas takes half a second.
-    from minitopo_dc.results.measures.account import packet_account
-    from minitopo_dc.results.measures.expected_losses import few_losses
+    from minitopo_dc.results.measures.account import few_losses, packet_account
     from minitopo_dc.results.tables.runs import results_table
 
     labels = {"transport": result.transport, "mode": result.mode}

@@ -24,9 +24,9 @@ from minitopo_dc.results.judge import blank_result, judge
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.trust import with_trust
 from minitopo_dc.runners.base import TransferFailed, runner_names
-from minitopo_dc.runs.cautions import with_cautions
 from minitopo_dc.runs.check import runners_of, unsupported_reason
 from minitopo_dc.runs.element_settings import backhaul_settings, gnb_settings, ue_settings
+from minitopo_dc.runs.needs import with_cautions
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address, server_address

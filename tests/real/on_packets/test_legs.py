@@ -268,4 +268,4 @@ def test_a_greedy_user_has_half_of_the_cell_on_both_clocks(tmp_path: Path) -> No
         assert result.status == "ok", result.reason
         assert served_mbps(directory) == pytest.approx([5, 5], rel=0.03)
     summary = json.loads((tmp_path / "real" / "gnb-summary.json").read_text())
-    assert (summary["core"], summary["core_reason"]) == ("python", "legs are in cells")
+    assert (summary["core"], summary["core_reason"]) == ("python", "it has cells")
