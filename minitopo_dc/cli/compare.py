@@ -144,7 +144,7 @@ def print_comparison(comparison: Comparison) -> None:
     scenario = load_as_run(Path(results["directory"].iloc[0]))
     if len(scenario.legs) > 1:
         say(primary_leg(scenario))
-    print_runs(comparison.better_legs.runs, comparison.sentences, results)
+    print_runs(comparison.better_legs[0], comparison.sentences, results)
 
 
 def print_json(runs: pd.DataFrame) -> None:
@@ -168,7 +168,7 @@ def _save(workload: Workload, comparison: Comparison) -> None:
     """Write figures of the rows that are shown and of the best of each kind, and the verdict."""
     from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
 
-    root, shown = comparison.directory, comparison.better_legs.runs
+    root, shown = comparison.directory, comparison.better_legs[0]
     name = "goodput" if workload.figure is None else workload.kind
     save_figure(plots.comparison(shown), root / f"{name}.png")
     if runs := best_of_each(shown, plots.main_measure(shown)):
