@@ -26,6 +26,7 @@ from minitopo_dc.extension.make import (
     python_headers,
     write_glue,
 )
+from minitopo_dc.pdcp import T_REORDERING_MS
 
 _HERE = Path(__file__).parent
 SOURCES = tuple(sorted(str(path.relative_to(_HERE)) for path in _HERE.glob("*/*.c")))
@@ -35,7 +36,7 @@ EXTENSION = Extension(
     module="minitopo_dc_native",
     title="the native core",
     folder=_HERE,
-    made_of=("native.h", *HEADERS, *SOURCES, "library.py", "../quic/stack.h"),
+    made_of=("native.h", *HEADERS, *SOURCES, "library.py", "../quic/stack.h", "../pdcp/timers.py"),
 )
 OTHER = "MINITOPO_DC_NATIVE"
 """The environment variable that names another build of it, e.g. one with sanitizers."""
@@ -112,7 +113,10 @@ def connect(module: Any) -> None:
 
 WARNINGS = ("-Wall", "-Wextra")
 """They stop a build with sanitizers only (tests/native): a user's compiler may know new ones."""
-FLAGS = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off")
+FLAGS = (
+    *("-std=c11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off"),
+    f"-DT_REORDERING_MS={','.join(map(str, T_REORDERING_MS))}",
+)
 """No fused multiplication: results are those of Python's floats on every processor."""
 FAST = ("-O3", "-flto")
 CALLED = """

@@ -21,16 +21,6 @@ from minitopo_dc.pdcp import (
 from minitopo_dc.pdcp.policies.policy import checked_split
 
 
-def check_policy(policy: SplitPolicy) -> None:
-    """Refuse a split policy that has no twin in C.
-
-    Raises:
-        NotNativeError: naming it.
-    """
-    if not has_twin(policy):
-        raise NotNativeError(f"split policy of class {type(policy).__name__}")
-
-
 def has_twin(policy: SplitPolicy) -> bool:
     """Return whether a split policy is in C too; a subclass of one of these is not."""
     return type(policy) in (BatchPolicy, DuplicatePolicy, LeastDelayPolicy, ProportionalPolicy)
@@ -42,7 +32,6 @@ def native_policy(policy: SplitPolicy, legs: int) -> Any:
     Raises:
         NotNativeError: it has none.
     """
-    check_policy(policy)
     lib = library().lib
     if isinstance(policy, BatchPolicy):
         return lib.policy_batch(policy.shares, legs)
@@ -51,7 +40,9 @@ def native_policy(policy: SplitPolicy, legs: int) -> Any:
     if isinstance(policy, ProportionalPolicy):
         rates = policy.rates
         return lib.policy_proportional(legs, rates.time_constant, rates.floor)
-    return lib.policy_least_delay(legs)
+    if isinstance(policy, LeastDelayPolicy):
+        return lib.policy_least_delay(legs)
+    raise NotNativeError(f"split policy of class {type(policy).__name__}")
 
 
 class AskedPolicy:

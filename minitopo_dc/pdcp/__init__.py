@@ -22,6 +22,7 @@ from minitopo_dc.pdcp.formats.codec import (
 from minitopo_dc.pdcp.formats.report import (
     LegReception,
     Report,
+    ReportMaker,
     StatusReport,
     decode_report,
     decode_status,
@@ -51,8 +52,7 @@ from minitopo_dc.pdcp.policies.policy import (
 from minitopo_dc.pdcp.policies.proportional import ProportionalPolicy
 from minitopo_dc.pdcp.policies.steering import SteeringPolicy
 from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegState, LegView
-from minitopo_dc.pdcp.receiving.entity import Delivery, ReceivingEntity
-from minitopo_dc.pdcp.receiving.report_maker import ReportMaker
+from minitopo_dc.pdcp.receiving import Delivery, ReceivingEntity
 from minitopo_dc.pdcp.statistics import (
     FeedbackStatistics,
     HoldingStatistics,
@@ -61,6 +61,7 @@ from minitopo_dc.pdcp.statistics import (
     WaitingTime,
 )
 from minitopo_dc.pdcp.timers import DISCARD_TIMER_MS, INFINITE, T_REORDERING_MS, Timer
+from minitopo_dc.pdcp.transmitting.buffers import Recovery, SduBuffer
 from minitopo_dc.pdcp.transmitting.duplication import (
     SMALL_BYTES,
     DuplicationRule,
@@ -69,8 +70,6 @@ from minitopo_dc.pdcp.transmitting.duplication import (
 from minitopo_dc.pdcp.transmitting.entity import Pdu, TransmittingEntity
 from minitopo_dc.pdcp.transmitting.feedback import Feedback, LegFailures
 from minitopo_dc.pdcp.transmitting.flow_control import DeliveryStatus, FlowControl
-from minitopo_dc.pdcp.transmitting.recovery import Recovery, SentPdu
-from minitopo_dc.pdcp.transmitting.waiting import SduBuffer
 
 __all__ = [
     "DISCARD_TIMER_MS",
@@ -111,7 +110,6 @@ __all__ = [
     "SduBuffer",
     "Segment",
     "SelectiveDuplication",
-    "SentPdu",
     "SnFormat",
     "SplitPolicy",
     "StatusReport",

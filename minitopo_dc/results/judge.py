@@ -60,7 +60,7 @@ def blank_result(scenario: Scenario, directory: Path) -> RunResult:
             {
                 "leg": scenario.leg,
                 "pdcp.split": "" if flows[0].proxied else flows[0].pdcp.split,
-                "pdcp.t_reordering_ms": scenario.pdcp.t_reordering_ms,
+                "pdcp.t_reordering_ms": scenario.pdcp.t_reordering_ms.setting,
             },
         ),
     )

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.fields import Settings
 from minitopo_dc.link import WifiPath
 from minitopo_dc.native import library
 from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.models import NotNativeError
-from minitopo_dc.native.policy import check_policy
-from minitopo_dc.native.receive import NativeReceiver, NativeReceptions, check_legs
+from minitopo_dc.native.models import DISCIPLINES
+from minitopo_dc.native.policy import has_twin
+from minitopo_dc.native.receive import MAX_LEGS, NativeReceiver, NativeReceptions
 from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.pdcp import (
     LegReception,
     ReportMaker,
     SnFormat,
-    Timer,
 )
 from minitopo_dc.router.drivers import DeliveryStatistics, with_bytes
-from minitopo_dc.scenario import Pdcp
+from minitopo_dc.scenario import LegDirection, Pdcp
 from minitopo_dc.scenario.element import ElementLeg, ElementSettings, TransmitBearer
 
 NO_PATHS: Mapping[int, WifiPath] = {}
-PYTHON_ONLY = ("data_recovery", "duplication", "leg_failure_ms")
-"""Fields of a bearer that the native core lacks."""
+PYTHON_ONLY: Mapping[type[Settings], Sequence[str]] = {
+    ElementSettings: ("cells", "wires", "next_hops"),
+    LegDirection: ("wifi", "mtu_icmp"),
+    Pdcp: ("data_recovery", "duplication", "leg_failure_ms"),
+}
+"""Fields that the native core lacks, by the settings that have them."""
 
 
 class NativeReportMaker(ReportMaker):
@@ -113,7 +116,7 @@ def native_transmitter(
         waits=pdcp.sdus_wait(policy),
         early=pdcp.numbering == "early",
         buffer_limits=settings.buffer_limits(bearer),
-        discard_timer=Timer.discard(pdcp.discard_timer_ms).ns,
+        discard_timer=pdcp.discard_timer_ms.ns,
         flow_control=settings.flow_control(bearer),
         mark_above=pdcp.mark_above_ns,
     )
@@ -125,33 +128,35 @@ def native_receiver(pdcp: Pdcp, legs: int) -> tuple[NativeReceiver, Any]:
     return entity, pdcp.report_maker(entity, legs, make=NativeReportMaker)
 
 
-def native_core_obstacle(settings: ElementSettings) -> str | None:
-    """Return what the native core lacks for an element, or that it is not here; None: nothing."""
-    return library.missing() or next(_missing_features(settings), None)
+def native_obstacle(hosts: Iterable[ElementSettings], *, asks_policies: bool = False) -> str | None:
+    """Return what the native core lacks for hosts, or that it is not here; None: nothing.
+
+    Args:
+        hosts: the settings of their elements.
+        asks_policies: whether C may ask a split policy in Python, which takes its time.
+    """
+    lacking = (words for settings in hosts for words in _lacking(settings, asks_policies))
+    return library.missing() or next(lacking, None)
 
 
-def _missing_features(settings: ElementSettings) -> Iterator[str]:
-    if settings.cells:
-        yield "legs are in cells"
+def _lacking(settings: ElementSettings, asks_policies: bool) -> Iterator[str]:
+    yield from _given("it", settings)
+    if settings.backend == "kernel":
+        yield "it has backend: kernel"
     for leg in settings.legs:
-        yield from (f"leg {leg.leg} {lacks}" for lacks in _models(leg))
+        yield from _given(f"leg {leg.leg}", leg.radio)
+        discipline = leg.radio.discipline()
+        if discipline is not None and type(discipline) not in DISCIPLINES:
+            yield f"leg {leg.leg} has queue_discipline {leg.radio.queue_discipline}"
     for bearer in settings.bearers:
-        yield from (f"pdcp has {name}" for name in PYTHON_ONLY if getattr(bearer.pdcp, name))
-        try:
-            check_legs(len(bearer.legs))
-            if isinstance(bearer, TransmitBearer):
-                check_policy(bearer.pdcp.policy(len(bearer.legs)))
-        except NotNativeError as error:
-            yield str(error)
+        yield from _given("pdcp", bearer.pdcp)
+        if len(bearer.legs) > MAX_LEGS:
+            yield f"a bearer over {len(bearer.legs)} legs, more than {MAX_LEGS}"
+        asks = asks_policies or not isinstance(bearer, TransmitBearer)
+        if not asks and not has_twin(bearer.pdcp.policy(len(bearer.legs))):
+            yield f"pdcp has split {bearer.pdcp.split}"
 
 
-def _models(leg: ElementLeg) -> Iterator[str]:
-    """Yield the models of a leg that C lacks; other errors of the leg are reported elsewhere."""
-    if leg.radio.wifi:
-        yield "has wifi"
-    try:
-        leg.build({}, make=NativeLeg)
-    except NotNativeError as error:
-        yield f"has {error}"
-    except MinitopoDcError:
-        return
+def _given(what: str, settings: Settings) -> Iterator[str]:
+    names = PYTHON_ONLY[type(settings)]
+    return (f"{what} has {name}" for name in names if getattr(settings, name))

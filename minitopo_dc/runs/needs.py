@@ -90,17 +90,17 @@ def _own_cubic(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
 def short_timer(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
     """Yield that t-Reordering expires before the slower leg's PDUs can come."""
     way, pdcp, numbers = loaded(flow)
-    timer_ms = pdcp.t_reordering_ms
-    if flow.mode != "dc" or isinstance(timer_ms, str) or keeps_order(pdcp):
+    timer = pdcp.t_reordering_ms
+    if flow.mode != "dc" or timer.ns is None or keeps_order(pdcp):
         return
     legs = [scenario.legs[number - 1].direction(way) for number in numbers]
     pairs = zip(legs, backhauls_ms(pdcp, len(legs)), strict=True)
     delays = [leg.delay_ms + xn_ms for leg, xn_ms in pairs if not leg.delay_varies]
     skew_ms = max(delays, default=0) - min(delays, default=0)
-    if pdcp.delivery == "in-order" and timer_ms < skew_ms:
+    if pdcp.delivery == "in-order" and timer.ns < skew_ms * NS_PER_MS:
         over_xn = pdcp.flow_control is not None
         yield (
-            f"t-Reordering of {timer_ms:g} ms is below the legs' skew of {skew_ms:g} ms "
+            f"t-Reordering of {timer} ms is below the legs' skew of {skew_ms:g} ms "
             f"(propagation{' and Xn' * over_xn}, without queues): PDUs of the slower leg come too "
             "late and count as lost; give a longer t_reordering_ms"
             + (f", or split: {ORDERED}" if pdcp.split != ORDERED else "")
@@ -315,7 +315,7 @@ class _FlowPlan:
         if self.flow.mode == "dc":
             timer = self.flow.pdcp.t_reordering_ms
             skew = self._skew_s(full=True)
-            seconds += skew if isinstance(timer, str) else min(skew, timer / 1000)
+            seconds += skew if timer.ns is None else min(skew, timer.ns / NS_PER_S)
         needed = self.rate * seconds / 8
         options = self.options
         if not isinstance(options, QuicOptions):
@@ -329,17 +329,17 @@ class _FlowPlan:
         )
 
     def _timer(self) -> Iterator[Need]:
-        pdcp, timer_ms = self.pdcp, self.pdcp.t_reordering_ms
-        if self.flow.mode != "dc" or pdcp.delivery != "in-order" or isinstance(timer_ms, str):
+        pdcp, timer = self.pdcp, self.pdcp.t_reordering_ms
+        if self.flow.mode != "dc" or pdcp.delivery != "in-order" or timer.ns is None:
             return
         bare, full = (1000 * self._skew_s(full=full) for full in (False, True))
         words = (
-            f"t-Reordering: {timer_ms:g} ms; the legs' skew is {bare:.0f} ms, and {full:.0f} ms "
+            f"t-Reordering: {timer} ms; the legs' skew is {bare:.0f} ms, and {full:.0f} ms "
             "when the slower one's queue is full"
         )
         short = next(short_timer(self.scenario, self.flow), "")  # a caution, which is printed once
         least = bare if pdcp.split == ORDERED else full  # it keeps the slower one's queue short
-        met = not short and (keeps_order(pdcp) or timer_ms >= least)
+        met = not short and (keeps_order(pdcp) or timer.ns >= least * NS_PER_MS)
         yield Need(met, short or words)
 
     def _queues(self) -> Iterator[Need]:

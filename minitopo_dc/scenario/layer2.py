@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
     Field,
+    GetCoreSchemaHandler,
     ModelWrapValidatorHandler,
-    field_validator,
     model_validator,
 )
+from pydantic_core import core_schema
 
 from minitopo_dc.fields.base import LeftOut, Settings, given, not_given
 from minitopo_dc.fields.ranges import (
@@ -36,8 +37,35 @@ from minitopo_dc.link import (
     make_capacity,
     saturated_bps,
 )
-from minitopo_dc.pdcp import DISCARD_TIMER_MS, Timer
+from minitopo_dc.pdcp import INFINITE, Timer
 from minitopo_dc.units import NS_PER_MS
+
+
+class SettingOf:
+    """Marks a field that is a timer of PDCP, which a file has in ms or as one of some words."""
+
+    def __init__(
+        self, make: Callable[[float | str], Timer], number: type[float], *words: str
+    ) -> None:
+        """Take what makes the timer of a setting, and which type of number and words there are."""
+        self._make, self._number, self._words = make, number, words
+        self.description = ", ".join(f"`{word}`" for word in words)
+
+    def __get_pydantic_core_schema__(
+        self, _source: object, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        """Return the schema of the setting, which becomes a timer and is printed as it was."""
+        number = core_schema.float_schema() if self._number is float else core_schema.int_schema()
+        values = core_schema.union_schema([number, core_schema.literal_schema(list(self._words))])
+        printed = core_schema.plain_serializer_function_ser_schema(self._setting)
+        return core_schema.no_info_after_validator_function(
+            self._make, values, serialization=printed
+        )
+
+    def _setting(self, timer: Timer) -> float | str:
+        setting = timer.setting
+        return setting if isinstance(setting, str) else self._number(setting)
+
 
 SLOTS_MS = (1.0, 0.5, 0.25, 0.125, 0.0625)
 """The durations in ms of LTE's subframe and NR's slot at 15 kHz, and of NR's at 30 to 240 kHz (TS
@@ -74,15 +102,8 @@ class RlcSettings(Settings):
     max_retx_threshold: MaxRetxThreshold = 8
     in_order: bool = _RLC.in_order
     """Whether SDUs leave RLC in order, as LTE's do, or when they are complete, as NR's do."""
-    discard_ms: int | Literal["infinity"] = "infinity"
+    discard_ms: Annotated[Timer, SettingOf(Timer.discard, int, "infinity")] = INFINITE
     """discardTimer: a packet of which nothing was sent for so long is dropped."""
-
-    @field_validator("discard_ms")
-    @classmethod
-    def _check_discard_ms(cls, value: int | str) -> int | str:
-        if value != "infinity" and value not in DISCARD_TIMER_MS:
-            raise ValueError(f"must be one of {', '.join(map(str, DISCARD_TIMER_MS))}, infinity")
-        return value
 
     @model_validator(mode="after")
     def _check_round_trip(self) -> Self:
@@ -101,7 +122,7 @@ class RlcSettings(Settings):
             status_ns=round(self.status_ms * NS_PER_MS),
             max_retx_threshold=self.max_retx_threshold,
             in_order=self.in_order,
-            discard_ns=Timer.discard(self.discard_ms).ns,
+            discard_ns=self.discard_ms.ns,
         )
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     Field,
     ModelWrapValidatorHandler,
-    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -29,6 +28,7 @@ from minitopo_dc.fields.ranges import (
     Rate,
 )
 from minitopo_dc.pdcp import (
+    INFINITE,
     SMALL_BYTES,
     DuplicationRule,
     FlowControl,
@@ -50,6 +50,7 @@ from minitopo_dc.pdcp import (
     sn_format,
 )
 from minitopo_dc.registry import load_entry_points
+from minitopo_dc.scenario.layer2 import SettingOf
 from minitopo_dc.units import NS_PER_MS
 
 Receiver = TypeVar("Receiver")
@@ -204,7 +205,9 @@ class Pdcp(Settings):
     sn_bits: Literal[12, 16, 18] = 18
     """The bits of the sequence number: 12 or 18 of TS 38.323, or the papers' plain 16. 18 by
     default: the window of 12 bits (2,048 PDUs) is shorter than 200 ms at 25,000 PDU/s."""
-    t_reordering_ms: Milliseconds | Literal["infinity", "adaptive"] = 200.0
+    t_reordering_ms: Annotated[
+        Timer, SettingOf(Timer.t_reordering, float, "infinity", "adaptive")
+    ] = Timer(200 * NS_PER_MS)
     """A value of TS 38.331; or `adaptive`, beyond the standard: what the receiver sees to do."""
     delivery: Literal["in-order", "out-of-order", "off"] = "in-order"
     """`out-of-order` = outOfOrderDelivery of TS 38.323; `off` = no reordering at all."""
@@ -234,7 +237,9 @@ class Pdcp(Settings):
 
     So the whole buffer is the same with early and with late numbering.
     """
-    discard_timer_ms: LeftOut[Milliseconds | Literal["infinity"]] = "infinity"
+    discard_timer_ms: LeftOut[Annotated[Timer, SettingOf(Timer.discard, float, "infinity")]] = (
+        INFINITE
+    )
     """discardTimer: an SDU that waits so long is dropped. TS 38.331: infinity unless configured."""
     flow_control: LeftOut[FlowControlSettings | None] = None
     """How the legs' nodes tell what they want, over a backhaul; none: with its defaults where the
@@ -264,12 +269,6 @@ class Pdcp(Settings):
             raise ValueError(f"{named}; name at least two legs, each once")
         return legs
 
-    @field_validator("discard_timer_ms", "t_reordering_ms")
-    @classmethod
-    def _check_timer(cls, value: float | str, field: ValidationInfo) -> float | str:
-        (Timer.discard if field.field_name == "discard_timer_ms" else Timer.t_reordering)(value)
-        return value
-
     @model_validator(mode="after")
     def _check_combination(self) -> Self:
         waits = self.numbering == "late" or self.flow_control is not None
@@ -277,7 +276,7 @@ class Pdcp(Settings):
             raise ValueError(
                 "buffer_packets: needs numbering: late or flow_control, else nothing waits"
             )
-        if self.discard_timer_ms != "infinity" and not (waits or self.data_recovery):
+        if self.discard_timer_ms != INFINITE and not (waits or self.data_recovery):
             raise ValueError(
                 "discard_timer_ms: needs numbering: late, flow_control or data_recovery: true, "
                 "else nothing waits"
@@ -355,7 +354,7 @@ class Pdcp(Settings):
             PolicyError: legs have to be seen, and `states` has not one for each.
         """
         numbers = sn_format(self.sn_bits)
-        discard_timer = Timer.discard(self.discard_timer_ms).ns
+        discard_timer = self.discard_timer_ms.ns
         policy, failures = self.policy(legs), None
         packets, size = buffer_limits
         if self.leg_failure_ms is not None and self.report_ms is not None:
@@ -403,7 +402,7 @@ class Pdcp(Settings):
         """Return the same of a class that takes what `ReceivingEntity` takes."""
         return kind(
             sn_format(self.sn_bits),
-            t_reordering=Timer.t_reordering(self.t_reordering_ms),
+            t_reordering=self.t_reordering_ms,
             delivery=self.delivery,
             legs=legs,
             legs_keep_order=self.legs_keep_order,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from minitopo_dc.link import WifiPath
-from minitopo_dc.native import library
-from minitopo_dc.native.models import DISCIPLINES, NotNativeError
-from minitopo_dc.native.receive import check_legs
-from minitopo_dc.router.native import PYTHON_ONLY
+from minitopo_dc.router.native import native_obstacle
 from minitopo_dc.runners.virtual import EndpointInC
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, Pdcp, Scenario
+from minitopo_dc.runs.element_settings import gnb_settings, ue_settings
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.virtual.element import VirtualElement
 from minitopo_dc.virtual.host import EndHost
@@ -127,30 +126,5 @@ def _obstacle(scenario: Scenario) -> str | None:
     """Return what the native core lacks for a scenario, or why it is not here; else None."""
     if scenario.virtual.packet_delays:
         return "virtual has packet_delays"
-    return library.missing() or next(_missing_features(scenario), None)
-
-
-def _missing_features(scenario: Scenario) -> Iterator[str]:
-    if scenario.cells:
-        yield "legs are in cells"
-    for number, leg in enumerate(scenario.legs, start=1):
-        if leg.wifi:
-            yield f"leg {number} has wifi"
-        for radio in (leg.downlink, leg.uplink):
-            if radio.mtu_icmp:
-                yield f"leg {number} has mtu_icmp"
-            if (discipline := radio.discipline()) and type(discipline) not in DISCIPLINES:
-                yield f"leg {number} has queue_discipline {radio.queue_discipline}"
-    for flow in scenario.resolved_flows:
-        if flow.mode in DUAL_CONNECTIVITY:
-            yield from _of_bearer("pdcp", flow.pdcp, len(flow.legs))
-            if flow.splits_uplink:
-                yield from _of_bearer("uplink_pdcp", flow.uplink_pdcp, len(flow.uplink_legs))
-
-
-def _of_bearer(where: str, pdcp: Pdcp, legs: int) -> Iterator[str]:
-    yield from (f"{where} has {name}" for name in PYTHON_ONLY if getattr(pdcp, name))
-    try:
-        check_legs(legs)
-    except NotNativeError as error:
-        yield f"{where}: {error}"
+    hosts = gnb_settings(scenario, Path()), ue_settings(scenario, Path())
+    return native_obstacle(hosts, asks_policies=True)

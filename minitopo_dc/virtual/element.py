@@ -21,7 +21,7 @@ from minitopo_dc.router import drivers
 from minitopo_dc.router.drivers import HeldPacket, PduOnLeg, Way
 from minitopo_dc.router.echoes import Send
 from minitopo_dc.router.element import AnyElement
-from minitopo_dc.router.icmp import too_big
+from minitopo_dc.router.ip import too_big
 from minitopo_dc.router.recorder import write_summary
 from minitopo_dc.runners.virtual import Address
 from minitopo_dc.scenario.element import (

@@ -12,7 +12,7 @@ from minitopo_dc.link.queue.discipline import Ecn
 from minitopo_dc.native.library import library
 from minitopo_dc.pdcp import PduError, append_trailer, sn_format, split_trailer
 from minitopo_dc.pdcp.formats.classify import code_point, marked
-from minitopo_dc.real.element.ipv4_options import may_be_forwarded
+from minitopo_dc.router.ip import may_be_forwarded
 from tests.native.extension import EXAMPLES, needs_native
 from tests.real.element.fakes import JUMBOGRAM, datagram, datagram_ipv6, ones_complement_sum
 from tests.real.element.options import FORWARDED, REFUSED

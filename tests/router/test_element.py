@@ -12,7 +12,7 @@ import pytest
 from minitopo_dc.link import Bernoulli
 from minitopo_dc.pdcp.formats.report import LegReception, Report, encode_report
 from minitopo_dc.router.element import AnyElement, Schedule
-from minitopo_dc.router.native import native_core_obstacle
+from minitopo_dc.router.native import native_obstacle
 from minitopo_dc.runs.element_settings import gnb_settings, ue_settings
 from minitopo_dc.scenario.element import ElementLeg, ElementSettings
 from tests.native.extension import needs_native
@@ -101,13 +101,13 @@ def test_a_delay_of_a_file_changes_as_it_says_and_begins_again(tmp_path: Path) -
     ("fields", "reason"),
     [
         ({}, None),
-        ({"cells": [{"legs": [1, 2]}]}, "legs are in cells"),
+        ({"cells": [{"legs": [1, 2]}]}, "it has cells"),
         ({"legs": [leg(), {"wifi": {}}]}, "leg 2 has wifi"),
         ({"pdcp": {"report_ms": 20, "data_recovery": True}}, "pdcp has data_recovery"),
         ({"pdcp": {"report_ms": 20, "leg_failure_ms": 50}}, "pdcp has leg_failure_ms"),
         (
             {"mode": "atsss", "transport": "tcp"},
-            "split policy of class SmallestDelayPolicy",
+            "pdcp has split smallest-delay",
         ),
         ({"legs": [leg()] * 17}, "a bearer over 17 legs, more than 16"),
     ],
@@ -115,7 +115,7 @@ def test_a_delay_of_a_file_changes_as_it_says_and_begins_again(tmp_path: Path) -
 def test_what_the_native_core_lacks_is_named(
     fields: dict[str, Any], reason: str | None, tmp_path: Path
 ) -> None:
-    assert native_core_obstacle(gnb_settings(scenario(**fields), tmp_path)) == reason
+    assert native_obstacle([gnb_settings(scenario(**fields), tmp_path)]) == reason
 
 
 class Element(AnyElement[Any, Any, Any]):

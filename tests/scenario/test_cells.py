@@ -24,7 +24,7 @@ def test_a_scenario_without_cells_says_nothing_of_them_and_one_with_them_is_pyth
     """Files and identities of runs stay as they were."""
     assert "cells" not in scenario().model_dump(mode="json", exclude_defaults=True)
     shared = scenario(cells=[cell(FULL)])
-    assert core_name(shared) == "python: legs are in cells"
+    assert core_name(shared) == "python: it has cells"
     assert Scenario.model_validate(shared.model_dump(mode="json")) == shared
     assert run_id(shared) != run_id(scenario())
     rlc = {"rate_mbps": 20, "rlc": {"slot_ms": 0.5}}

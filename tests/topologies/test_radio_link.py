@@ -21,7 +21,7 @@ from mininet.net import Mininet
 
 from minitopo_dc.link import Bernoulli
 from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.real.run.probe import Arrivals, send_through
+from minitopo_dc.real.run.calibration import Arrivals, send_through
 from minitopo_dc.topologies.radio_link import PROCESS, RadioLink, RadioLinkError
 from tests import REPOSITORY, long
 from tests.real.network.processes import with_word

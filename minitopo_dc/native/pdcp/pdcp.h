@@ -243,7 +243,7 @@ struct policy {
 int policy_legs(policy *self, transmit *shown, int64_t now, int size, int *answer);
 
 /* The receiving PDCP entity (TS 38.323 clause 5.2.2) and its adaptive t-Reordering: the twins of
- * pdcp/receiving/entity.py and t_reordering.py, which have the rules. */
+ * pdcp/receiving.py and timers.py, which have the rules. */
 
 DEFINE_RING(packet_ring, void *)
 
@@ -295,7 +295,7 @@ int receive_push(receive *self, int64_t sn, int64_t count, void *sdu, int leg, i
 /* Move what is due into `ready`. */
 void receive_settle(receive *self, int64_t now);
 
-/* What a receiving entity's reports count: the twin of pdcp/receiving/report_maker.py, which also writes
+/* What a receiving entity's reports count: the twin of ReportMaker of pdcp/formats/report.py, which also writes
  * them and says when. */
 struct report_maker {
     const receive *of;

@@ -5,12 +5,11 @@
 #define WINDOW (2000 * MS)
 #define MARGIN 2
 
-/* The finite values of TS 38.331 from 1 ms on, in ms. */
-static const int64_t VALUES[] = {
-    1,   2,   4,   5,   8,   10,  15,  20,  30,  40,  50,   60,   80,   100,  120,  140,  160,  180,
-    200, 220, 240, 260, 280, 300, 500, 750, 1000, 1250, 1500, 1750, 2000, 2250, 2500, 2750, 3000,
-};
-#define HIGHEST (3000 * MS)
+/* The finite values of TS 38.331, in ms: those of pdcp/timers.py, with which this file is compiled. */
+static const int64_t VALUES[] = {T_REORDERING_MS};
+
+#define LOWEST (VALUES[1] * MS) /* with 0 nothing is learned but from what is too late */
+#define HIGHEST (VALUES[sizeof(VALUES) / sizeof(*VALUES) - 1] * MS)
 
 static int64_t longest_of(extreme_ring *kept, int64_t now)
 {
@@ -29,7 +28,7 @@ static int64_t adaptive_value(adaptive *self, int64_t now)
     wanted = longest < 0 ? INITIAL : longest * MARGIN;
     if (!self->has_seen || now < self->learns_until)
         wanted = later(wanted, INITIAL);
-    wanted = earlier(wanted, HIGHEST);
+    wanted = earlier(later(wanted, LOWEST), HIGHEST);
     while (*value * MS < wanted)
         value++;
     return *value * MS;

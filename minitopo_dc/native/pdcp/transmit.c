@@ -82,7 +82,7 @@ static void send_on(transmit *self, const int *legs, int legs_count, pdu what, i
     }
 }
 
-/* SDUs wait: their buffer, its limit and discardTimer (SduBuffer of pdcp/transmitting/waiting.py). */
+/* SDUs wait: their buffer, its limit and discardTimer (SduBuffer of pdcp/transmitting/buffers.py). */
 
 static int is_full(const transmit *self, int size)
 {

@@ -23,13 +23,12 @@ from minitopo_dc.pdcp.formats.codec import SnFormat
 from minitopo_dc.pdcp.policies.policy import PolicyError, SplitPolicy, checked_split, sees_legs
 from minitopo_dc.pdcp.policies.view import LegQueue, LegView
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics
+from minitopo_dc.pdcp.transmitting.buffers import NO_COUNT, BufferedSdu, Recovery, SduBuffer
 from minitopo_dc.pdcp.transmitting.distant_leg import DistantLeg
 from minitopo_dc.pdcp.transmitting.duplication import SelectiveDuplication
 from minitopo_dc.pdcp.transmitting.feedback import Feedback, LegFailures
 from minitopo_dc.pdcp.transmitting.flow_control import FlowControl
 from minitopo_dc.pdcp.transmitting.legs import LEAD_NS, BearerLeg, BearerLegs
-from minitopo_dc.pdcp.transmitting.recovery import Recovery, SentPdu
-from minitopo_dc.pdcp.transmitting.waiting import SduBuffer
 
 T = TypeVar("T")
 
@@ -42,8 +41,6 @@ class Pdu(Generic[T]):
     count: int
     sn: int
     sdu: T
-    again: bool = False
-    """Whether it was sent before, on another leg (data recovery)."""
 
 
 class TransmittingEntity(Generic[T]):
@@ -191,7 +188,7 @@ class TransmittingEntity(Generic[T]):
             if self._waiting.is_full(size, on_legs):
                 self._legs.settle(now)
                 on_legs = self._legs.queued()  # fewer, since they were looked at
-            count = self._tx_next if self._early else None
+            count = self._tx_next if self._early else NO_COUNT
             taken = self._waiting.push(sdu, size, now, facts=facts, on_legs=on_legs, count=count)
             self._tx_next += taken and self._early
             return taken
@@ -202,7 +199,7 @@ class TransmittingEntity(Generic[T]):
             legs = self._duplication.legs(
                 legs, now=now, size=size, views=self._legs.legs, facts=facts
             )
-        self._send_on(legs, SentPdu(self._take_count(), sdu, size, now), now)
+        self._send_on(legs, BufferedSdu(self._take_count(), sdu, size, now), now)
         return bool(legs)
 
     def poll(self, now: int) -> list[Pdu[T]]:
@@ -308,7 +305,7 @@ class TransmittingEntity(Generic[T]):
             sdu.mark()
             self._marked += 1
 
-    def _send_on(self, legs: tuple[int, ...], sent: SentPdu[T], now: int) -> None:
+    def _send_on(self, legs: tuple[int, ...], sent: BufferedSdu[T], now: int) -> None:
         if not legs:
             self._dropped_split += 1
         if self._mark_above is not None:
@@ -325,8 +322,8 @@ class TransmittingEntity(Generic[T]):
                 self._failures.probed(leg, now)
                 self._send(self._pdu(leg, sent), sent.size, now)
 
-    def _pdu(self, leg: int, sent: SentPdu[T], *, again: bool = False) -> Pdu[T]:
-        return Pdu(leg, sent.count, sent.count & self._mask, sent.sdu, again)
+    def _pdu(self, leg: int, sent: BufferedSdu[T]) -> Pdu[T]:
+        return Pdu(leg, sent.count, sent.count & self._mask, sent.sdu)
 
     def _send(self, pdu: Pdu[T], size: int, now: int) -> bool:
         """Send a PDU; False: it will not reach its leg."""
@@ -356,8 +353,9 @@ class TransmittingEntity(Generic[T]):
                 legs = self._duplication.legs(
                     legs, now=now, size=size, views=bearer.legs, facts=first.facts
                 )
-            count = self._take_count() if first.count is None else first.count
-            self._send_on(legs, SentPdu(count, first.sdu, size, first.arrived), now)
+            if first.count == NO_COUNT:
+                first.count = self._take_count()
+            self._send_on(legs, first, now)
 
     def _send_again(self, recovery: Recovery[T], now: int) -> None:
         """Send again what is to be recovered, in order of COUNT (clause 5.5)."""
@@ -368,7 +366,7 @@ class TransmittingEntity(Generic[T]):
             if leg is None or not self._legs.legs[leg].accepts(now=now, size=first.size):
                 return
             recovery.pop()
-            self._send(self._pdu(leg, first, again=True), first.size, now)
+            self._send(self._pdu(leg, first), first.size, now)
             recovery.sent(leg, first)
 
     def _next_occasion(self, now: int) -> int | None:

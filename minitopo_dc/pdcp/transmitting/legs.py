@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegView
+from minitopo_dc.pdcp.transmitting.buffers import SduBuffer
 from minitopo_dc.pdcp.transmitting.feedback import Feedback, LegFailures
-from minitopo_dc.pdcp.transmitting.waiting import SduBuffer
 from minitopo_dc.units import NS_PER_S
 
 LEAD_NS: Final = 2_000_000

@@ -19,8 +19,9 @@ from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.real.element.kernel.loop import RealLoop
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.rules import RuleError
-from minitopo_dc.real.element.native import RealNativeElement, RealNativeLoop, lacking
+from minitopo_dc.real.element.native import RealNativeElement, RealNativeLoop
 from minitopo_dc.real.element.process import RealElement, run
+from minitopo_dc.router.native import native_obstacle
 from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from minitopo_dc.trace import TraceError
 
@@ -78,7 +79,7 @@ def python_reason(settings: Sequence[ElementSettings]) -> str | None:
     cores = {host.core for host in settings}
     if "python" in cores:
         return "the settings say so"
-    why = "several hosts in one process" if len(settings) > 1 else lacking(settings)
+    why = "several hosts in one process" if len(settings) > 1 else native_obstacle(settings)
     if why is not None and "native" in cores:
         raise SettingsError(f"core: native: {why}; allowed: auto, python")
     return why

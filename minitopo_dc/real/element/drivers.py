@@ -25,7 +25,6 @@ from minitopo_dc.pdcp import (
     split_trailer,
 )
 from minitopo_dc.pdcp.formats.classify import CE, code_point, marked
-from minitopo_dc.real.element.ipv4_options import may_be_forwarded
 from minitopo_dc.real.element.kernel.injection import (
     HOP_LIMIT_OFFSET,
     TTL_OFFSET,
@@ -37,7 +36,7 @@ from minitopo_dc.real.element.kernel.queues import KernelPacket
 from minitopo_dc.real.element.kernel.rules import leg_mark
 from minitopo_dc.router import drivers
 from minitopo_dc.router.drivers import pdu_in
-from minitopo_dc.router.icmp import too_big
+from minitopo_dc.router.ip import may_be_forwarded, too_big
 
 IPV6 = 0x60
 """From here on the first byte is IPv6's (RFC 8200, section 3), below it IPv4's (RFC 791)."""

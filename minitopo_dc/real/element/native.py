@@ -310,18 +310,3 @@ class RealNativeElement(RealElement):
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
         driver = self._legs[leg.leg]
         return driver.leg, report_sender(driver, leg, port)
-
-
-def lacking(hosts: Sequence[ElementSettings]) -> str | None:
-    """Return why the elements of one process cannot be native, None if they can."""
-    for settings in hosts:
-        lacks = {
-            "backend: kernel": settings.backend == "kernel",
-            "wires": settings.wires,
-            "mtu_icmp": any(leg.radio.mtu_icmp for leg in settings.legs),
-            "next_hops": settings.next_hops,
-        }
-        setting = next((f"it has {name}" for name, has in lacks.items() if has), None)
-        if (why := setting or native.native_core_obstacle(settings)) is not None:
-            return why
-    return None

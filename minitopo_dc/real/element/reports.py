@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import struct
-from ipaddress import IPv4Address, IPv6Address
 
 from minitopo_dc.real.element.drivers import RealTransmitLeg
 from minitopo_dc.real.element.kernel.injection import Injected
@@ -12,15 +10,10 @@ from minitopo_dc.real.element.kernel.loop import clock
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.queues import BUDGET
 from minitopo_dc.router.echoes import Send
-from minitopo_dc.router.icmp import checksum
+from minitopo_dc.router.ip import Address, udp_datagram
 from minitopo_dc.scenario.element import ReportLeg
 
-Address = IPv4Address | IPv6Address
-HOP_LIMIT = 64
-"""Of what a host sends itself (RFC 1700)."""
 MAX_BYTES = 0xFFFF
-NO_CHECKSUM = bytes(2)
-"""RFC 768: such a one is sent as all ones."""
 
 
 def report_sender(outlet: RealTransmitLeg, ends: ReportLeg, port: int) -> Send:
@@ -75,21 +68,3 @@ class ReportReceiver:
     def close(self) -> None:
         """Close the socket of the reports."""
         self._socket.close()
-
-
-def udp_datagram(source: Address, destination: Address, port: int, payload: bytes) -> bytes:
-    """Return a UDP datagram (RFC 768) from `port` to the same port, in an IP datagram."""
-    length = 8 + len(payload)
-    addresses = source.packed + destination.packed
-    pseudo = addresses + struct.pack("!II", length, socket.IPPROTO_UDP)  # RFC 8200, section 8.1
-    without = struct.pack("!HHHH", port, port, length, 0) + payload
-    own = checksum(pseudo + without)
-    if own == NO_CHECKSUM:
-        own = b"\xff\xff"
-    udp = without[:6] + own + payload
-    if source.version == 6:
-        head = struct.pack("!IHBB", 6 << 28, length, socket.IPPROTO_UDP, HOP_LIMIT)
-    else:
-        head = struct.pack("!BBHHHBB", 0x45, 0, 20 + length, 0, 0, HOP_LIMIT, socket.IPPROTO_UDP)
-        head += checksum(head + bytes(2) + addresses)
-    return head + addresses + udp

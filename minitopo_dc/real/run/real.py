@@ -14,9 +14,14 @@ from typing import Any
 
 from minitopo_dc.linux_guest.library import proxy_missing
 from minitopo_dc.real.machine import facts, probe_kernel, real_obstacle
-from minitopo_dc.real.network.cpu_limit import CpuLimit, cpu_limit, cpu_limit_obstacle
 from minitopo_dc.real.network.elements import stop_all
-from minitopo_dc.real.network.hosts import EmulatedHost, ending_leftovers
+from minitopo_dc.real.network.hosts import (
+    CpuLimit,
+    EmulatedHost,
+    cpu_limit,
+    cpu_limit_obstacle,
+    ending_leftovers,
+)
 from minitopo_dc.real.network.testbed import Testbed, ipv6_obstacle, testbed
 from minitopo_dc.real.run.watch import Watch
 from minitopo_dc.results.run_result import RunResult, flow_directory

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minitopo_dc.pdcp import T_REORDERING_MS, ReceivingEntity, Timer, sn_format
-from minitopo_dc.pdcp.receiving.t_reordering import (
+from minitopo_dc.pdcp.timers import (
     HIGHEST_NS,
     INITIAL_NS,
     LOWEST_NS,

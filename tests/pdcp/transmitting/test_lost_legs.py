@@ -15,10 +15,10 @@ from minitopo_dc.pdcp import (
     FlowControl,
     LeastDelayPolicy,
     Recovery,
-    SentPdu,
     ThresholdPolicy,
 )
 from minitopo_dc.pdcp.formats.report import StatusReport
+from minitopo_dc.pdcp.transmitting.buffers import BufferedSdu
 from minitopo_dc.pdcp.transmitting.legs import BearerLeg, BearerLegs
 from minitopo_dc.trace import RateTrace
 from tests.pdcp.bearers import MS, SIZE, Answers, Bearer, endless, recovery
@@ -139,7 +139,7 @@ def kept(*legs: int) -> Recovery[int]:
     """PDUs 0, 1, ... on these legs."""
     made = recovery()
     for count, leg in enumerate(legs):
-        made.sent(leg, SentPdu(count, count, SIZE, 0))
+        made.sent(leg, BufferedSdu(count, count, SIZE, 0))
     return made
 
 

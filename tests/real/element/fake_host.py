@@ -16,8 +16,9 @@ from minitopo_dc.link import LegStatistics
 from minitopo_dc.real.element import process
 from minitopo_dc.real.element.kernel import loop as loop_module
 from minitopo_dc.real.element.kernel.loop import RealLoop
-from minitopo_dc.real.element.native import RealNativeElement, RealNativeLoop, lacking
+from minitopo_dc.real.element.native import RealNativeElement, RealNativeLoop
 from minitopo_dc.real.element.process import RealElement
+from minitopo_dc.router.native import native_obstacle
 from minitopo_dc.router.recorder import Recorder, Series
 from minitopo_dc.scenario import LegDirection
 from minitopo_dc.scenario.element import ElementSettings, wifi_paths
@@ -120,7 +121,7 @@ class Host:
         values = {"host": "gnb", "legs": LEGS, "directory": self.directory}
         settings = ElementSettings.check(values | fields, "test")
         kind, loop = RealElement, RealLoop()
-        if self.is_native and lacking([settings]) is None:
+        if self.is_native and native_obstacle([settings]) is None:
             kind, loop = RealNativeElement, RealNativeLoop()
             assert isinstance(loop.queues, FakeNetlinkQueues)
             loop.queues.opens_into(self.queues, loop)

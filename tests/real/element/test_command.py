@@ -46,7 +46,7 @@ class FakeElements:
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeElements:
     made = FakeElements(tmp_path)
     monkeypatch.setattr(command, "RealElement", made.make)
-    monkeypatch.setattr(command, "lacking", lambda _: "it is a fake")
+    monkeypatch.setattr(command, "native_obstacle", lambda _: "it is a fake")
     monkeypatch.setattr(command, "run", made.run)
     return made
 

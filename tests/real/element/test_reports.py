@@ -13,7 +13,8 @@ from scapy.layers.inet6 import IPv6
 
 from minitopo_dc.pdcp import Feedback, FeedbackStatistics, LegReception, Report, encode_report
 from minitopo_dc.real.element.kernel.process import ElementError
-from minitopo_dc.real.element.reports import ReportReceiver, udp_datagram
+from minitopo_dc.real.element.reports import ReportReceiver
+from minitopo_dc.router.ip import udp_datagram
 
 
 @pytest.mark.parametrize("payload", [bytes(46), bytes(range(47)), b"\xff" * 86])

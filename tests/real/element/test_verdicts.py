@@ -28,8 +28,8 @@ from minitopo_dc.pdcp import (
 )
 from minitopo_dc.real.element import drivers as drivers_module
 from minitopo_dc.real.element.drivers import RealLegDriver, RealTransmitDriver, Sdu, VerdictPacket
-from minitopo_dc.real.element.ipv4_options import may_be_forwarded
 from minitopo_dc.real.element.kernel.loop import RealLoop
+from minitopo_dc.router.ip import may_be_forwarded
 from tests.real.element.fakes import (
     JUMBOGRAM,
     LATER,

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.real.network import cpu_limit as module
-from minitopo_dc.real.network.cpu_limit import cpu_limit, cpu_limit_obstacle, quota_us
+from minitopo_dc.real.network import hosts
+from minitopo_dc.real.network.hosts import cpu_limit, cpu_limit_obstacle, quota_us
 
 
 @pytest.fixture
 def mounts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setattr(module, "MOUNTS", tmp_path / "mountinfo")
+    monkeypatch.setattr(hosts, "MOUNTS", tmp_path / "mountinfo")
     return tmp_path / "mountinfo"
 
 
@@ -41,7 +41,7 @@ def test_a_machine_without_the_controller_is_told_so(mounts: Path, tmp_path: Pat
 def test_version_1_gets_a_quota_and_a_period(mounts: Path, tmp_path: Path) -> None:
     root = tmp_path / "cpu"
     mounted(mounts, root, "cgroup", "rw,cpu,cpuacct")
-    stale = root / f"{module.PREFIX}{2**22 + 1}"  # above the kernel's greatest pid
+    stale = root / f"{hosts.CGROUP_PREFIX}{2**22 + 1}"  # above the kernel's greatest pid
     stale.mkdir()
     with pytest.raises(OSError, match="not empty"), cpu_limit(25) as limit:  # not the kernel's
         limit(4711)

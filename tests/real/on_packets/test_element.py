@@ -12,7 +12,7 @@ import pytest
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.real.network.elements import ElementFailedError
 from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.real.run.probe import send_through
+from minitopo_dc.real.run.calibration import send_through
 from minitopo_dc.real.run.real import run_real
 from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.workloads import Ping

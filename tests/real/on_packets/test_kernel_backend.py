@@ -14,7 +14,7 @@ import pytest
 from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.real.machine import probe_kernel
 from minitopo_dc.real.network.elements import ElementFailedError
-from minitopo_dc.real.run.probe import Arrivals
+from minitopo_dc.real.run.calibration import Arrivals
 from minitopo_dc.scenario.element import ElementSettings
 from tests import REPOSITORY
 from tests.linux_guest.guests import needs_guest

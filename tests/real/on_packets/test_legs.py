@@ -19,7 +19,7 @@ from minitopo_dc.fields import IpVersion
 from minitopo_dc.link.queue.discipline import Ecn
 from minitopo_dc.real.element.kernel.process import inside
 from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.real.run.probe import Arrivals
+from minitopo_dc.real.run.calibration import Arrivals
 from minitopo_dc.real.run.real import run_real
 from minitopo_dc.runners.processes.udp_socket import receive_with_ecn, set_receive_buffer, use_ecn
 from minitopo_dc.scenario.addresses import client_address
@@ -268,4 +268,4 @@ def test_a_greedy_user_has_half_of_the_cell_on_both_clocks(tmp_path: Path) -> No
         assert result.status == "ok", result.reason
         assert served_mbps(directory) == pytest.approx([5, 5], rel=0.03)
     summary = json.loads((tmp_path / "real" / "gnb-summary.json").read_text())
-    assert (summary["core"], summary["core_reason"]) == ("python", "legs are in cells")
+    assert (summary["core"], summary["core_reason"]) == ("python", "it has cells")

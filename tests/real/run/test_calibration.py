@@ -14,8 +14,7 @@ import pytest
 from minitopo_dc import cli, clocks
 from minitopo_dc.real.network.elements import ElementFailedError
 from minitopo_dc.real.run import calibration
-from minitopo_dc.real.run.calibration import calibrate
-from minitopo_dc.real.run.probe import Arrivals, send_through
+from minitopo_dc.real.run.calibration import Arrivals, calibrate, send_through
 from minitopo_dc.real.run.probe_ends import SILENCE_S
 from minitopo_dc.scenario import Scenario
 from tests.real.local_host import LocalHost

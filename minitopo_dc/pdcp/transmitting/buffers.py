@@ -1,4 +1,6 @@
-"""PDCP data recovery (TS 38.323 clause 5.5): PDUs of a lost leg are sent again on the others.
+"""The SDUs that a transmitting entity keeps: waiting for a leg, and for data recovery.
+
+Data recovery (TS 38.323 clause 5.5) sends PDUs of a lost leg again on the others:
 
 1. PDUs that are taken back from the lost leg's queue are sent again at once.
 2. The leg's other unconfirmed PDUs may still arrive. They are sent again if they are missing in the
@@ -14,22 +16,128 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import takewhile
 from operator import attrgetter
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
+from minitopo_dc.pdcp.formats.classify import PacketFacts
 from minitopo_dc.pdcp.formats.report import StatusReport
 from minitopo_dc.pdcp.transmitting.feedback import Feedback
 
 T = TypeVar("T")
 
 
+NO_COUNT: Final = -1
+"""Of an SDU that gets its COUNT when it is sent."""
+
+
 @dataclass(slots=True)
-class SentPdu(Generic[T]):
-    """An SDU of `size` bytes that came at `arrived` (ns), sent with COUNT `count`."""
+class BufferedSdu(Generic[T]):
+    """An SDU of `size` bytes that came at `arrived` (ns), with facts of its headers if needed."""
 
     count: int
     sdu: T
     size: int
     arrived: int
+    facts: PacketFacts | None = None
+
+
+class SduBuffer(Generic[T]):
+    """SDUs in order of arrival, each for as long as discardTimer (TS 38.323 clauses 5.2.1, 5.3).
+
+    Args:
+        packets: the most that may wait here and in the legs' queues together, None: any number.
+            One more is dropped as it arrives.
+        discard_timer: ns, None: infinity. An SDU that has waited so long is discarded then, by
+            the call that is the first at or after that moment.
+        size: the same of their bytes.
+    """
+
+    def __init__(
+        self, packets: int | None, discard_timer: int | None, size: int | None = None
+    ) -> None:
+        self._packets = packets
+        self._size = size
+        self._discard_timer = discard_timer
+        self._waiting: deque[BufferedSdu[T]] = deque()
+        self._expired: list[T] = []
+        self.bytes = 0
+        """Bytes of the SDUs that wait."""
+        self.dropped = 0
+        """SDUs that found the buffer full."""
+        self.discarded = 0
+        """SDUs that discardTimer has ended for."""
+        self.most = 0
+        """The most SDUs that ever waited."""
+
+    def __len__(self) -> int:
+        """Return how many SDUs wait."""
+        return len(self._waiting)
+
+    def push(
+        self,
+        sdu: T,
+        size: int,
+        now: int,
+        *,
+        facts: PacketFacts | None = None,
+        on_legs: tuple[int, int] = (0, 0),
+        count: int = NO_COUNT,
+    ) -> bool:
+        """Take an SDU of `size` bytes beside the SDUs and bytes `on_legs`.
+
+        Returns:
+            False: there is no room, it is dropped.
+        """
+        self.expire(now)
+        if self.is_full(size, on_legs):
+            self.dropped += 1
+            return False
+        self._waiting.append(BufferedSdu(count, sdu, size, now, facts))
+        self.bytes += size
+        self.most = max(self.most, len(self._waiting))
+        return True
+
+    def without_number(self, *, early: bool) -> int:
+        """Return how many SDUs came and used no COUNT; `early`: all that wait have one."""
+        return self.dropped if early else self.dropped + self.discarded + len(self)
+
+    def is_full(self, size: int, on_legs: tuple[int, int]) -> bool:
+        """Return whether no SDU of `size` may wait beside the SDUs and bytes in legs' queues."""
+        packets, filled = on_legs
+        if self._packets is not None and len(self._waiting) + packets >= self._packets:
+            return True
+        return self._size is not None and self.bytes + filled + size > self._size
+
+    def expire(self, now: int) -> None:
+        """Discard what has waited for discardTimer by `now` (ns)."""
+        while (end := self.next_timeout()) is not None and end <= now:
+            self._expired.append(self.pop().sdu)
+            self.discarded += 1
+
+    def first(self) -> BufferedSdu[T] | None:
+        """Return the SDU that is next and leave it where it is."""
+        return self._waiting[0] if self._waiting else None
+
+    @property
+    def bytes_behind(self) -> int:
+        """Return the bytes of the SDUs behind the first."""
+        return self.bytes - self._waiting[0].size if self._waiting else 0
+
+    def pop(self) -> BufferedSdu[T]:
+        """Remove and return the SDU that is next."""
+        first = self._waiting.popleft()
+        self.bytes -= first.size
+        return first
+
+    def take_expired(self) -> list[T]:
+        """Return the SDUs discarded since the last call."""
+        expired, self._expired = self._expired, []
+        return expired
+
+    def next_timeout(self) -> int | None:
+        """Return when discardTimer of the first SDU ends (ns), None if it is infinite."""
+        if self._discard_timer is None or not self._waiting:
+            return None
+        return self._waiting[0].arrived + self._discard_timer
 
 
 class Recovery(Generic[T]):
@@ -52,9 +160,9 @@ class Recovery(Generic[T]):
     """
 
     def __init__(self, legs: int, *, most: int, discard_timer: int | None) -> None:
-        self._of_legs: list[dict[int, SentPdu[T]]] = [{} for _ in range(legs)]
-        self._suspected: list[tuple[int, list[SentPdu[T]]]] = []
-        self._again: deque[SentPdu[T]] = deque()  # in order of COUNT
+        self._of_legs: list[dict[int, BufferedSdu[T]]] = [{} for _ in range(legs)]
+        self._suspected: list[tuple[int, list[BufferedSdu[T]]]] = []
+        self._again: deque[BufferedSdu[T]] = deque()  # in order of COUNT
         self._given_up: list[T] = []
         self._most = most
         self._discard_timer = discard_timer
@@ -64,7 +172,7 @@ class Recovery(Generic[T]):
         self.not_resent = 0
         """PDUs that were to be sent again, but that were too old or not needed any more."""
 
-    def sent(self, leg: int, pdu: SentPdu[T]) -> None:
+    def sent(self, leg: int, pdu: BufferedSdu[T]) -> None:
         """Remember a PDU that was sent on `leg`."""
         kept = self._of_legs[leg]
         kept[pdu.count] = pdu
@@ -101,7 +209,7 @@ class Recovery(Generic[T]):
         """Return whether any PDU is to be sent again."""
         return bool(self._again)
 
-    def first(self, now: int) -> SentPdu[T] | None:
+    def first(self, now: int) -> BufferedSdu[T] | None:
         """Return what is to be sent again next and leave it where it is."""
         again = self._again
         while again and self._is_obsolete(again[0], now):
@@ -125,11 +233,11 @@ class Recovery(Generic[T]):
             return None
         return self._again[0].arrived + self._discard_timer
 
-    def _is_obsolete(self, pdu: SentPdu[T], now: int) -> bool:
+    def _is_obsolete(self, pdu: BufferedSdu[T], now: int) -> bool:
         too_old = self._discard_timer is not None and now - pdu.arrived >= self._discard_timer
         return too_old or pdu.count < self._confirmed
 
-    def _send_again(self, pdus: Iterable[SentPdu[T]]) -> None:
+    def _send_again(self, pdus: Iterable[BufferedSdu[T]]) -> None:
         self._again = deque(sorted([*self._again, *pdus], key=attrgetter("count")))
 
     def _confirm(self, status: StatusReport) -> None:

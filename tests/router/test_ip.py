@@ -6,7 +6,7 @@ import pytest
 from scapy.layers.inet import ICMP, IP, TCP, IPerror, TCPerror
 from scapy.layers.inet6 import ICMPv6PacketTooBig, IPerror6, IPv6
 
-from minitopo_dc.router.icmp import too_big
+from minitopo_dc.router.ip import too_big
 
 
 @pytest.mark.parametrize(("of_bearer", "mtu"), [(False, 1400), (True, 1397)])

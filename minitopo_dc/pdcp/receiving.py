@@ -29,9 +29,8 @@ from typing import Final, Generic, Literal, TypeVar, get_args
 
 from minitopo_dc.pdcp.formats.codec import SnFormat
 from minitopo_dc.pdcp.formats.report import MAX_BYTES, StatusReport
-from minitopo_dc.pdcp.receiving.t_reordering import AdaptiveTReordering
 from minitopo_dc.pdcp.statistics import WAITING_BUCKETS, ReceiveStatistics, WaitingTime
-from minitopo_dc.pdcp.timers import Timer
+from minitopo_dc.pdcp.timers import AdaptiveTReordering, Timer
 
 T = TypeVar("T")
 
