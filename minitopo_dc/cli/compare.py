@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from minitopo_dc.cli.options.scenario import add_legs, check_capture
 from minitopo_dc.cli.screen import (
     ProgressLine,
     new_directory,
+    print_json,
     print_runs,
     resumable,
     save_figure,
@@ -33,7 +33,6 @@ from minitopo_dc.numbers import whole
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.run_result import exit_status
-from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.runs.check import check_rows
 from minitopo_dc.runs.needs import primary_leg
 from minitopo_dc.runs.perform import Retries, check_retries
@@ -145,17 +144,6 @@ def print_comparison(comparison: Comparison) -> None:
     if len(scenario.legs) > 1:
         say(primary_leg(scenario))
     print_runs(comparison.better_legs[0], comparison.sentences, results)
-
-
-def print_json(runs: pd.DataFrame) -> None:
-    """Print the labels and the results of the runs of a table, as a JSON list."""
-    there, root = runs[runs["status"] != "missing"], Path(runs.attrs["directory"])
-    labels = there[runs.attrs["labels"]].to_dict("records")
-    rows = [
-        {**own, **asdict(load_result(root / run))}
-        for own, run in zip(labels, there["run"], strict=True)
-    ]
-    print(json.dumps(rows, indent=1))  # noqa: T201
 
 
 def print_files(root: Path) -> None:
