@@ -11,8 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.campaign.plan import Plan
-from minitopo_dc.campaign.program import load_program, studies
+from minitopo_dc.campaign.plan import Plan, load_program, studies
 from minitopo_dc.scenario import Scenario
 
 CHECKS = 200

@@ -8,7 +8,7 @@ from . import results as results
 from . import statistics as statistics
 from .advice import advise as advise
 from .campaign.campaign import Campaign as Campaign
-from .campaign.table import load as load
+from .campaign.store import load as load
 from .errors import InputError as InputError
 from .errors import MinitopoDcError as MinitopoDcError
 from .exploration import explore as explore

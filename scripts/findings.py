@@ -22,10 +22,10 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from minitopo_dc import claims
-from minitopo_dc.campaign.program import load_program
-from minitopo_dc.campaign.table import read_table
+from minitopo_dc.campaign.plan import load_program
+from minitopo_dc.campaign.store import read_table
 from minitopo_dc.numbers import with_spread
-from minitopo_dc.results.tables.markdown import as_markdown
+from minitopo_dc.results.tables.sheet import as_markdown
 from minitopo_dc.statistics import CONFIDENCE, agreement
 
 STUDIES = Path(__file__).resolve().parents[1] / "studies"

@@ -11,7 +11,7 @@ import pytest
 from matplotlib import pyplot
 
 import minitopo_dc as dc
-from minitopo_dc.campaign.table import make_table, row_of
+from minitopo_dc.campaign.store import make_table, row_of
 from minitopo_dc.ways import Comparison, Run
 from tests.results.synthetic_runs import no_result, result, save
 

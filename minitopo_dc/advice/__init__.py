@@ -7,24 +7,33 @@ side of the margin or the time is up (docs/advise.md).
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
 from minitopo_dc.advice.candidates import QUIC, candidates_of, judged_of
-from minitopo_dc.advice.neighbours import neighbours_of
 from minitopo_dc.advice.sequence import Advice, Progress, Runs, decide
 from minitopo_dc.campaign.executors import local
 from minitopo_dc.clocks import build_missing, chosen_jobs
-from minitopo_dc.comparison import check_resumed
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.installation import shipped
+from minitopo_dc.scenario import LegDirection, Scenario
 from minitopo_dc.scenario.presets import XN_MS
 from minitopo_dc.scratch import scratch
+from minitopo_dc.statistics import Proportion, outcomes
+from minitopo_dc.trace import read_trace, trace_info
+from minitopo_dc.ways import check_resumed
+from minitopo_dc.workloads import Download
 
 SECONDS = 60.0
 """For a verdict: as long as one waits for an answer."""
@@ -82,3 +91,115 @@ def base_of(legs: Sequence[Mapping[str, Any]], **fields: Any) -> Scenario:
     own = {"transport": QUIC[0], "mode": "sc", "clock": "virtual", "options": options}
     own["primary_leg"] = "nearest"
     return Scenario.check({**fields, **own, "legs": list(legs)}, "advise")
+
+
+NETWORKS = shipped("studies") / "which_is_better" / "reference" / "study_networks.csv"
+"""A line for each network of the study: where it is, and the ratio of its goodputs."""
+EXPERIMENTS = {"picoquic": ("download", "MP-QUIC"), "Linux": ("tcp", "MPTCP")}
+"""The experiment of the study that has the transports of a stack, and its multipath."""
+NEIGHBOURS = 20
+"""The number of networks that count: with fewer, the shares' intervals would be wider."""
+FEW_LOSSES = 0.001
+"""Lost packets per BDP up to which networks count as equal, as a logarithm needs a least value: a
+download of a thousand BDPs loses one packet."""
+EDGE = 0.25
+"""In standard deviations: how far beyond all networks one may be and still have neighbours."""
+COLUMNS = ["share", "delay_ratio", "windows", "queueing", "lost_per_window"]
+"""Of the file, which make a place: the faster leg's share of the rate, the other leg's round trip
+over that leg's, the size and the queues in BDPs, packets lost at random per BDP."""
+PACKET_BITS = 12_000
+"""An IP packet of 1,500 bytes."""
+Numbers = npt.NDArray[np.float64]
+
+
+@cache
+def read_networks(experiment: str) -> pd.DataFrame:
+    """Return `control`, `ratio` and the place in `COLUMNS` of an experiment's networks."""
+    table = pd.read_csv(NETWORKS)
+    table = table[table["experiment"] == experiment].reset_index(drop=True)
+    return table.assign(**places(table))
+
+
+def places(networks: pd.DataFrame) -> pd.DataFrame:
+    """Return coordinates in which distances count: logarithms of all `COLUMNS` but the share."""
+    table = networks[COLUMNS].clip(lower=FEW_LOSSES)
+    table[COLUMNS[1:]] = np.log(table[COLUMNS[1:]])
+    return table
+
+
+def nearest(networks: pd.DataFrame, place: Numbers, number: int = NEIGHBOURS) -> Numbers:
+    """Return the ratios of the nearest networks, by the distance in standard deviations."""
+    known = networks[COLUMNS].to_numpy(float)
+    apart = (((known - place) / known.std(axis=0)) ** 2).sum(axis=1)
+    return networks["ratio"].to_numpy(float)[np.argsort(apart, kind="stable")[:number]]
+
+
+def position_of(base: Scenario) -> dict[str, float]:
+    """Return `COLUMNS` of a scenario by its downlinks, of legs by their rates; NaN: not known.
+
+    Raises:
+        SettingsError, TraceError: a trace is missing or wrong.
+    """
+    radios = [leg.downlink for leg in base.legs]
+    rates = np.array([_mean_mbps(radio) for radio in radios])
+    trips = np.array([leg.downlink.delay_ms + leg.uplink.delay_ms for leg in base.legs])
+    trips[[radio.delay_varies for radio in radios] | (trips == 0)] = math.nan
+    queues_ms = np.array([radio.queue_holds_bytes() for radio in radios]) * 8 / rates / 1000
+    losses = [radio.mean_loss_percent() / 100 for radio in radios]
+    fastest, trip = int(rates.argmax()), np.average(trips, weights=rates)
+    bdp_bits = rates.sum() * 1000 * trip
+    size_bits = 8 * base.workload.size_bytes if isinstance(base.workload, Download) else 0
+    numbers = (
+        rates.max() / rates.sum(),
+        np.delete(trips, fastest).max() / trips[fastest],
+        size_bits / bdp_bits or math.nan,
+        np.average(queues_ms, weights=rates) / trip,
+        bdp_bits / PACKET_BITS * np.average(losses, weights=rates),
+    )
+    return dict(zip(COLUMNS, map(float, numbers), strict=True))
+
+
+def _mean_mbps(radio: LegDirection) -> float:
+    if radio.trace is None or radio.trace_mean_mbps:
+        return radio.rate_mbps or radio.trace_mean_mbps or math.nan
+    column, time_column = radio.trace_column, radio.trace_time_column
+    return trace_info(read_trace(radio.trace, column=column, time_column=time_column)).mean_mbps
+
+
+def neighbours_of(base: Scenario, stack: str, margin: float) -> dict[str, Any] | None:
+    """Return what the study found near a network, up to a margin a tie, with a sentence.
+
+    None: the study has no networks of such legs or workloads, or of the transports' stack.
+    """
+    position = pd.DataFrame([position_of(base)])
+    here = places(position).to_numpy()[0]
+    if stack not in EXPERIMENTS or len(base.legs) != 2 or not np.isfinite(here).all():
+        return None
+    experiment, multipath = EXPERIMENTS[stack]
+    known, control = read_networks(experiment), base.congestion_control
+    if has_control := control in set(known["control"]):
+        known = known[known["control"] == control]
+    near = outcomes(nearest(known, here), margin)
+    total = outcomes(known["ratio"].to_numpy(float), margin)
+    better, tie, worse = map(_share, (near.better, near.tie, near.worse))
+    shares = [f"{100 * part.share:.0f}" for part in (total.better, total.tie, total.worse)]
+    low, high = known[COLUMNS].min(), known[COLUMNS].max()
+    is_outside = np.maximum(low - here, here - high).gt(EDGE * known[COLUMNS].std(ddof=0)).any()
+    return {
+        "stack": stack,
+        "congestion_control": control if has_control else None,
+        "position": position.iloc[0].to_dict(),
+        "near": asdict(near),
+        "all": asdict(total),
+        "is_outside": bool(is_outside),
+        "sentence": f"Of the {NEIGHBOURS} networks of the study{f' with {control}' * has_control} "
+        f"that are most like this one, ideal DC is better in {better}, a tie in {tie}, {multipath} "
+        f"better in {worse}; of all {len(known)} in {', '.join(shares[:2])} and {shares[2]} %."
+        f"{' This network is outside their range, so none is near.' if is_outside else ''}",
+    }
+
+
+def _share(part: Proportion) -> str:
+    """Return a count, its share and Wilson's 95 % interval: `9 (45 %, 26 to 66)`."""
+    share, low, high = (100 * number for number in (part.share, part.low, part.high))
+    return f"{part.count:g} ({share:.0f} %, {low:.0f} to {high:.0f})"

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from minitopo_dc.clocks import unavailable_reason
-from minitopo_dc.comparison import scenario_of_row, ways_of
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.results.measures.criteria import CRITERIA, Criterion
+from minitopo_dc.results.measures.named import CRITERIA, Criterion
 from minitopo_dc.runners.base import Runner, get_runner, runner_names
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.presets import DualConnectivity
+from minitopo_dc.ways import scenario_of_row, ways_of
 from minitopo_dc.workloads import Video, Workload
 
 QUIC = ("quic-picoquic", "mpquic-picoquic")

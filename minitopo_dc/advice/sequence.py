@@ -19,7 +19,6 @@ from minitopo_dc.advice.candidates import Candidates, Judged
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.executors import Results, Scenarios, Workers
 from minitopo_dc.campaign.plan import Case
-from minitopo_dc.comparison import LABEL
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.results.measures.limiting_factors import reason
 from minitopo_dc.results.measures.verdict import FEWEST, Difference, difference
@@ -32,6 +31,7 @@ from minitopo_dc.statistics import (
     look_confidence,
     outcome,
 )
+from minitopo_dc.ways import LABEL
 
 Stopped = Literal["decided", "border", "time", "most seeds", "runs failed"]
 """Why no more seeds were run."""

@@ -1,7 +1,7 @@
 """Campaigns: many scenarios times seeds, interrupted and resumed, as one table.
 
-`plan` makes a row of a case and a seed, `executors` or `cluster` run what is missing, `store` keeps
-it, and `table` makes one table. `program` loads a file, `designs` have points over many factors.
+`plan` loads a file and makes a row of a case and a seed, `executors` run what is missing, `store`
+keeps it and reads it as one table. `designs` have points over many factors.
 """
 
 from __future__ import annotations

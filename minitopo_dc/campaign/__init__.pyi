@@ -8,4 +8,4 @@ from .designs import points_of as points_of
 from .designs import sobol as sobol
 from .designs import spread as spread
 from .designs import wsp as wsp
-from .table import load as load
+from .store import load as load

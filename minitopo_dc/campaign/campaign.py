@@ -29,15 +29,23 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from minitopo_dc.campaign.executors import Workers, executed, local
 from minitopo_dc.campaign.plan import Case, Plan
-from minitopo_dc.campaign.store import Store, explained
-from minitopo_dc.campaign.table import MISSING, Facts, Row, make_table, row_of, save
+from minitopo_dc.campaign.store import (
+    MISSING,
+    Facts,
+    Row,
+    Store,
+    explained,
+    make_table,
+    row_of,
+    save,
+)
 from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock
 from minitopo_dc.errors import InputError
 from minitopo_dc.interruption import heeded
 from minitopo_dc.numbers import duration
 from minitopo_dc.registry import registrations_kept
 from minitopo_dc.results.run_result import ATTEMPTS, DETAILS, FINE, RunResult
-from minitopo_dc.results.tables.columns import value_name
+from minitopo_dc.results.tables.runs import value_name
 from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Scenario
 

@@ -1,23 +1,38 @@
-"""The plan of a campaign: cases with their labels, checked, and a run for each of their seeds."""
+"""The plan of a campaign: cases with their labels, checked, and a run for each of their seeds.
+
+A program is a Python file that has the cases.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+import inspect
+import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+import traceback
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from pandas.api.types import infer_dtype
 from pydantic import TypeAdapter, ValidationError
 
-from minitopo_dc.campaign.table import RESERVED
-from minitopo_dc.errors import InputError
+from minitopo_dc.campaign.store import RESERVED
+from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import error_text, quoted
 from minitopo_dc.fields.ranges import Seed
+from minitopo_dc.installation import PACKAGE, checkout
+from minitopo_dc.results.kept_scenario import run_id
 from minitopo_dc.results.run_result import measure_names
 from minitopo_dc.runs.check import TransportLimitError, check_fields
-from minitopo_dc.runs.identity import run_id
 from minitopo_dc.runs.script_plugins import Registered, registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Scenario
 
@@ -156,3 +171,186 @@ def _check_label(name: Any, values: Sequence[Any]) -> None:
             f"label {name}: {' and '.join(kinds.values())}; allowed: values of one kind in all "
             "cases: text, numbers, or True and False; None where there is none"
         )
+
+
+FILE = "campaign.py"
+"""The campaign of a study that has one only, named like its folder."""
+MISTAKES = (AttributeError, ImportError, InputError, NameError, TypeError)
+"""Errors of a report that a table without rows does not excuse."""
+_QUOTED = re.compile("'([^']+)'")
+"""A name among several in the words of a KeyError of pandas."""
+_CASES = re.compile(r"^def cases\(", re.MULTILINE)
+
+
+class ProgramError(InputError):
+    """A mistake in a campaign's file, as Python shows it, from the user's line on."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A campaign's file that was imported."""
+
+    path: Path
+    title: str
+    notes: str
+    _module: ModuleType
+
+    def cases(self, version: str) -> list[Any]:
+        """Return the cases of a version; ProgramError shows a mistake in making them."""
+        with _shown(self.path):
+            return list(self._module.cases(version))
+
+    def seeds(self, version: str) -> list[int]:
+        """Return the seeds of each case; empty: each has its scenario's own."""
+        with _shown(self.path):
+            return list(getattr(self._module, "seeds", lambda _: ())(version))
+
+    def sections(self, runs: pd.DataFrame) -> list[tuple[str, Any]]:
+        """Return what `report(runs)` yields, titles and contents; empty without that function.
+
+        Of a table that lacks runs it may be less: the last section then says what was not made.
+
+        Raises:
+            ProgramError: the report has a mistake, which is not due to missing runs.
+        """
+        sections: list[tuple[str, Any]] = []
+        with _shown(self.path):
+            try:
+                sections.extend(self._sections(runs))
+            except Exception as error:
+                if _mistake(error, runs, ()) is not None:
+                    raise
+                shown = _as_python_shows(error, self.path, "needs runs that this table lacks")
+                print(f"minitopo-dc: {shown}", file=sys.stderr)  # noqa: T201
+                sections.append(("not shown", shown))
+        return sections
+
+    def try_report(self, runs: pd.DataFrame, values: Collection[str]) -> None:
+        """Make a report of a table without rows, so that a misspelt column is found before a run.
+
+        Args:
+            runs: the table.
+            values: of the labels; who asks for one as a column misses rows, not a column.
+
+        Raises:
+            ProgramError: the report has a mistake. Errors that may be due to the missing rows are
+                none, nor is a column that a runner may give beside the table's.
+        """
+        try:
+            with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+                warnings.simplefilter("ignore")
+                list(self._sections(runs))
+        except Exception as error:
+            if (hint := _mistake(error, runs, values)) is not None:
+                raise ProgramError(_as_python_shows(error, self.path) + hint) from None
+
+    def _sections(self, runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
+        allowed = "allowed: pairs of a title and its content"
+        try:
+            for section in getattr(self._module, "report", lambda _: ())(runs):
+                match section:
+                    case (str(), _):
+                        yield section
+                    case _:
+                        shown = quoted(repr(section))
+                        raise InputError(f"{self.path}: report yields {shown}; {allowed}")
+        finally:
+            if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+                pyplot.close("all")  # it keeps figures, which can still be drawn and written
+
+
+def find_program(name: str) -> Path | None:
+    """Return the file of a campaign by its path or the name of a study; None if there is none."""
+    return Path(name) if name.endswith(".py") else studies().get(name)
+
+
+def studies() -> dict[str, Path]:
+    """Return the campaigns of the checkout's or the installed studies, by name.
+
+    `studies/mesh/campaign.py` is `mesh`; any other file there with a function `cases` is
+    `FOLDER/FILE`, e.g. `thesis/fairness`. The files are read, not run.
+    """
+    files = sorted((checkout() or PACKAGE / "data").glob("studies/*/*.py"))
+    return {
+        path.parent.name if path.name == FILE else f"{path.parent.name}/{path.stem}": path
+        for path in files
+        if _CASES.search(path.read_text(encoding="utf-8"))
+    }
+
+
+def load_program(path: Path) -> Program:
+    """Import a campaign's file; it finds modules beside it, as a script does.
+
+    Raises:
+        ProgramError: it cannot be imported, shown at its line.
+        InputError: there is no such file, or it has no `cases(version)`.
+    """
+    path = path.resolve()
+    if not path.is_file():
+        raise InputError(f"{quoted(path)}: no such regular file; allowed: a campaign's Python file")
+    module = _imported(path)
+    for name, parameter in (("cases", "version"), ("seeds", "version"), ("report", "runs")):
+        try:
+            if name == "cases" or hasattr(module, name):
+                inspect.signature(getattr(module, name, None)).bind(None)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise InputError(f"{path}: {name}: allowed is a function {name}({parameter})") from None
+    title, _, notes = inspect.cleandoc(module.__doc__ or "").partition("\n")
+    return Program(path, title.rstrip(".") or path.parent.name, notes.strip(), module)
+
+
+_folders: list[str] = []
+"""The folder of the campaign's file that was imported last, alone."""
+
+
+def _imported(path: Path) -> ModuleType:
+    for name, module in list(sys.modules.items()):  # another campaign's `report`, for example
+        folder = str(Path(getattr(module, "__file__", None) or "/").parent)
+        if folder in _folders and name != "__main__":
+            del sys.modules[name]
+    folder = str(path.parent)
+    sys.path[:] = [folder, *(place for place in sys.path if place not in _folders)]
+    _folders[:] = [folder]
+    name = f"campaign_{path.parent.name}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    with _shown(path):
+        spec.loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def _shown(path: Path) -> Iterator[None]:
+    """Turn any error of a campaign's file into one that is shown as Python does."""
+    try:
+        yield
+    except Exception as error:
+        raise ProgramError(_as_python_shows(error, path)) from None
+
+
+def _as_python_shows(error: Exception, path: Path, verdict: str = "has a mistake") -> str:
+    """Return a traceback from the file's first line to the last one of the user's own files."""
+
+    def is_own(file: Path) -> bool:
+        installed = file.is_relative_to(PACKAGE) or "site-packages" in file.parts
+        return not installed and file.exists()
+
+    shown = traceback.TracebackException.from_exception(error)
+    begin = [place for place, frame in enumerate(shown.stack) if frame.filename == str(path)]
+    own = [place for place, frame in enumerate(shown.stack) if is_own(Path(frame.filename))]
+    shown.stack[:] = shown.stack[begin[0] : own[-1] + 1] if begin else []
+    return f"{path} {verdict}\n{''.join(shown.format(chain=False)).rstrip()}"
+
+
+def _mistake(error: Exception, runs: pd.DataFrame, values: Collection[str]) -> str | None:
+    """Return what to say of an error of a report of no rows; None if it may be due to that."""
+    if isinstance(error, KeyError):
+        text = str(error.args[0]) if error.args else ""
+        for name in _QUOTED.findall(text) or [text]:
+            known = name in runs or name in values
+            if not known and (hint := did_you_mean(name, map(str, runs))):
+                return f"\n{name}: no column of the table; {hint}"
+        return None
+    return "" if isinstance(error, MISTAKES) and not isinstance(error, UnboundLocalError) else None

@@ -29,7 +29,19 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.packet import Packet, bind_layers
 
-from minitopo_dc.capture import pcap
+from minitopo_dc.capture import (
+    BEARER_ID_TAG,
+    BEARER_TYPE_TAG,
+    DEDICATED,
+    DIRECTION_TAG,
+    DIRECTIONS,
+    PAYLOAD_TAG,
+    PORT,
+    SIGNATURE,
+    SN_LENGTH_TAG,
+    UEID_TAG,
+    USER_PLANE,
+)
 from minitopo_dc.pdcp import append_trailer, split_trailer
 
 DATA_OR_CONTROL = {0: "control", 1: "data"}
@@ -121,19 +133,19 @@ class PdcpNrUdp(Packet):
 
     name = "PDCP-NR over UDP"
     fields_desc: ClassVar[list[AnyField]] = [
-        StrFixedLenField("signature", pcap.SIGNATURE, len(pcap.SIGNATURE)),
-        ByteEnumField("plane", pcap.USER_PLANE, {1: "signalling", 2: "user"}),
-        ByteField("sn_length_tag", pcap.SN_LENGTH_TAG),
+        StrFixedLenField("signature", SIGNATURE, len(SIGNATURE)),
+        ByteEnumField("plane", USER_PLANE, {1: "signalling", 2: "user"}),
+        ByteField("sn_length_tag", SN_LENGTH_TAG),
         ByteField("sn_length", 18),
-        ByteField("direction_tag", pcap.DIRECTION_TAG),
-        ByteEnumField("direction", pcap.DIRECTIONS["downlink"], {0: "uplink", 1: "downlink"}),
-        ByteField("bearer_type_tag", pcap.BEARER_TYPE_TAG),
-        ByteField("bearer_type", pcap.DEDICATED),
-        ByteField("bearer_id_tag", pcap.BEARER_ID_TAG),
+        ByteField("direction_tag", DIRECTION_TAG),
+        ByteEnumField("direction", DIRECTIONS["downlink"], {0: "uplink", 1: "downlink"}),
+        ByteField("bearer_type_tag", BEARER_TYPE_TAG),
+        ByteField("bearer_type", DEDICATED),
+        ByteField("bearer_id_tag", BEARER_ID_TAG),
         ByteField("bearer_id", 1),
-        ByteField("ueid_tag", pcap.UEID_TAG),
+        ByteField("ueid_tag", UEID_TAG),
         ShortField("ueid", 1),
-        ByteField("payload_tag", pcap.PAYLOAD_TAG),
+        ByteField("payload_tag", PAYLOAD_TAG),
     ]
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:  # noqa: ARG002 - scapy's
@@ -141,7 +153,7 @@ class PdcpNrUdp(Packet):
         return {12: PdcpData12, 18: PdcpData18}.get(self.sn_length, conf.raw_layer)
 
 
-bind_layers(UDP, PdcpNrUdp, sport=pcap.PORT, dport=pcap.PORT)
+bind_layers(UDP, PdcpNrUdp, sport=PORT, dport=PORT)
 
 
 def udp_packet(

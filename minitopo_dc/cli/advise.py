@@ -15,15 +15,13 @@ import pandas as pd
 from minitopo_dc.advice import SECONDS, advise
 from minitopo_dc.advice.candidates import MARGINS, QUIC
 from minitopo_dc.advice.sequence import Advice
-from minitopo_dc.campaign.store import Store
-from minitopo_dc.campaign.table import FACTS, load
+from minitopo_dc.campaign.store import FACTS, Store, load
 from minitopo_dc.cli import options, screen
-from minitopo_dc.cli.options.legs import add_legs
-from minitopo_dc.cli.options.scenario import CHOSEN, OF_ROWS, add_load, base_fields
-from minitopo_dc.comparison import LABEL
+from minitopo_dc.cli.options.scenario import CHOSEN, OF_ROWS, add_legs, add_load, base_fields
 from minitopo_dc.files import write_whole
 from minitopo_dc.results.tables.runs import with_results
 from minitopo_dc.scenario.presets import XN_MS
+from minitopo_dc.ways import LABEL
 
 ADVICE = "advice.json"
 HELP = "decide whether Dual Connectivity or multipath is better over your legs, or whether they tie"

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from minitopo_dc.cli import options
-from minitopo_dc.cli.options.legs import add_legs, leg_settings
-from minitopo_dc.cli.options.scenario import add_set, assignments, put
+from minitopo_dc.cli.options.scenario import add_legs, add_set, assignments, leg_settings, put
 from minitopo_dc.cli.screen import note
 from minitopo_dc.clocks import require_real
 from minitopo_dc.numbers import significant
@@ -44,8 +43,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Measure and print; return 1 when that failed, else 0."""
     require_real("calibrate")
-    from minitopo_dc.real.network.elements import ElementFailedError  # noqa: PLC0415
     from minitopo_dc.real.run.calibration import calibrate  # noqa: PLC0415
+    from minitopo_dc.runs.perform import RunFailedError  # noqa: PLC0415
 
     fields = {"legs": leg_settings(arguments), "seed": arguments.seed}
     own = {"transport": "tcp", "mode": "sc"}
@@ -53,7 +52,7 @@ def execute(arguments: argparse.Namespace) -> int:
     try:
         with Console(stderr=True).status("measuring each leg in two runs"):
             quantities = calibrate(scenario, arguments.seconds)
-    except ElementFailedError as error:
+    except RunFailedError as error:
         note(str(error))
         return 1
     if arguments.json:

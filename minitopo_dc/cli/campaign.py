@@ -16,24 +16,22 @@ import pandas as pd
 
 from minitopo_dc.campaign.campaign import AGAIN, Campaign
 from minitopo_dc.campaign.executors import Cluster
-from minitopo_dc.campaign.plan import Case
-from minitopo_dc.campaign.program import (
+from minitopo_dc.campaign.plan import (
     FILE,
+    Case,
     Program,
     find_program,
     load_program,
     studies,
 )
-from minitopo_dc.campaign.store import Store
-from minitopo_dc.campaign.table import load, load_facts
+from minitopo_dc.campaign.store import Store, load, load_facts
 from minitopo_dc.cli import options
-from minitopo_dc.cli.owner import drop_privileges
+from minitopo_dc.cli.options import drop_privileges
 from minitopo_dc.errors import did_you_mean
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.numbers import duration, whole
-from minitopo_dc.results.metrics import available_bits
-from minitopo_dc.results.run_result import FINE, exit_status
+from minitopo_dc.results.run_result import FINE, available_bits, exit_status
 from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Clock, Scenario
 

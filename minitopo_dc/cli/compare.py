@@ -13,12 +13,10 @@ from typing import Any
 import pandas as pd
 
 from minitopo_dc.campaign.campaign import Campaign
-from minitopo_dc.campaign.store import LOCK
-from minitopo_dc.campaign.table import FACTS
+from minitopo_dc.campaign.store import FACTS, LOCK
 from minitopo_dc.cli import options
-from minitopo_dc.cli.options.legs import add_legs
 from minitopo_dc.cli.options.rows import add_transfer, base_scenario, over_each_leg, rows
-from minitopo_dc.cli.options.scenario import check_capture
+from minitopo_dc.cli.options.scenario import add_legs, check_capture
 from minitopo_dc.cli.screen import (
     ProgressLine,
     new_directory,
@@ -29,7 +27,6 @@ from minitopo_dc.cli.screen import (
     say,
 )
 from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock, unavailable_reason
-from minitopo_dc.comparison import LABEL, check_resumed, scenario_of_row, ways_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_whole
 from minitopo_dc.numbers import whole
@@ -41,7 +38,7 @@ from minitopo_dc.runs.check import check_rows
 from minitopo_dc.runs.needs import primary_leg
 from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.ways import Comparison
+from minitopo_dc.ways import LABEL, Comparison, check_resumed, scenario_of_row, ways_of
 from minitopo_dc.workloads import Workload
 
 MAX_REPETITIONS = 10_000

@@ -138,8 +138,7 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
         print(json.dumps(asdict(result), indent=1))  # noqa: T201
         return
     # Imported here, as pandas takes half a second.
-    from minitopo_dc.results.measures.account import packet_account
-    from minitopo_dc.results.measures.expected_losses import few_losses
+    from minitopo_dc.results.measures.account import few_losses, packet_account
     from minitopo_dc.results.tables.runs import results_table
 
     labels = {"transport": result.transport, "mode": result.mode}
@@ -202,8 +201,8 @@ def open_command_line(scenario: Scenario, directory: Path) -> int:
     """
     # Imported here, as the rest of the command line must work without Mininet.
     from minitopo_dc.real.machine import save_facts
-    from minitopo_dc.real.network.elements import ElementFailedError, stop_all
-    from minitopo_dc.real.network.testbed import testbed
+    from minitopo_dc.real.network.elements import stop_all, testbed
+    from minitopo_dc.runs.perform import RunFailedError
 
     save_facts(directory)
     scenario.save(directory / "scenario.yaml")
@@ -213,7 +212,7 @@ def open_command_line(scenario: Scenario, directory: Path) -> int:
             bed.start()
             bed.hosts.command_line()
             stop_all(bed.elements)
-    except ElementFailedError as error:
+    except RunFailedError as error:
         note(str(error))
         return 1
     note(f"files: {directory}")

@@ -6,8 +6,7 @@ import argparse
 import os
 from pwd import getpwnam
 
-from minitopo_dc.cli.exec import run_user_program
-from minitopo_dc.cli.options.program import add_program_options, program_user
+from minitopo_dc.cli.exec import add_program_options, program_user, run_user_program
 from minitopo_dc.fields import SettingsError
 
 HELP = "open a shell on a host, over the same legs as exec"

@@ -16,15 +16,14 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 
-from minitopo_dc.campaign.table import FACTS, NoResultsError, load
+from minitopo_dc.campaign.store import FACTS, NoResultsError, load
 from minitopo_dc.cli import options
 from minitopo_dc.cli.advise import ADVICE
 from minitopo_dc.cli.campaign import tell_directory
 from minitopo_dc.cli.compare import print_comparison, print_files, print_json
-from minitopo_dc.cli.owner import drop_privileges
+from minitopo_dc.cli.options import drop_privileges
 from minitopo_dc.cli.run import tell_run
 from minitopo_dc.cli.screen import print_runs, resume_text, say
-from minitopo_dc.comparison import LABEL, differing_fields, ways_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_text
@@ -32,11 +31,17 @@ from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.registry import load_plugins
 from minitopo_dc.results.kept_scenario import load_as_run, load_recorded
 from minitopo_dc.results.run_result import MAX_BYTES
-from minitopo_dc.results.tables.columns import main_measure, measures_of, name_and_unit, value_name
-from minitopo_dc.results.tables.runs import load_result, with_results
+from minitopo_dc.results.tables.runs import (
+    load_result,
+    main_measure,
+    measures_of,
+    name_and_unit,
+    value_name,
+    with_results,
+)
 from minitopo_dc.results.tables.sheet import Head, Sheet
 from minitopo_dc.statistics import mean_interval
-from minitopo_dc.ways import Comparison
+from minitopo_dc.ways import LABEL, Comparison, differing_fields, ways_of
 
 HELP = "print the results of a run, comparison or campaign, or set two of them side by side"
 MAX_DIFFERENCES = 12

@@ -17,20 +17,27 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from traitlets import TraitError
 
-from minitopo_dc import plots
+from minitopo_dc import linux_guest, plots
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.exploration.choice import QUIC, TRACES, Choice, LegChoice
-from minitopo_dc.exploration.runs import DELAYS, SAMPLE_MS, Newest, compared
+from minitopo_dc.exploration.choice import (
+    DELAYS,
+    QUIC,
+    SAMPLE_MS,
+    TRACES,
+    Choice,
+    LegChoice,
+    Newest,
+    compared,
+)
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.linux_guest import library as guest
 from minitopo_dc.numbers import significant
 from minitopo_dc.pdcp.policies.policy import policy_names
 from minitopo_dc.plots.over_time import LEGS
 from minitopo_dc.plots.theme import grid_of
 from minitopo_dc.results import client_rate
-from minitopo_dc.results.tables.columns import LEG_BYTES
+from minitopo_dc.results.tables.runs import LEG_BYTES
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.cautions import cautions
+from minitopo_dc.runs.needs import cautions
 from minitopo_dc.scenario import Leg
 from minitopo_dc.scenario.presets import NAMES
 from minitopo_dc.ways import Comparison
@@ -277,7 +284,7 @@ def _rest_row(choice: Choice) -> Row:
     xn = _slider("xn_ms", choice.xn_ms, "Xn (ms)")
     xn.disabled = choice.dc != "deployable"
     chosen.observe(lambda _: xn.set_trait("disabled", chosen.value != "deployable"), "value")
-    no_kernel = guest.missing()
+    no_kernel = linux_guest.missing()
     return {
         "size_mb": _slider("size_mb", choice.size_mb),
         "congestion_control": widgets.Dropdown(

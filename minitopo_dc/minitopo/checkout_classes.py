@@ -15,19 +15,18 @@ from typing import Any
 
 from minitopo_dc.minitopo.checkout import Checkout, ipv6_of
 from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY
-from minitopo_dc.real.network.elements import ElementProcess, running, stop_all
+from minitopo_dc.real.network.elements import ElementProcess, running, set_sysctl, stop_all
 from minitopo_dc.real.network.host_capture import captured
 from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.real.network.testbed import set_sysctl
 from minitopo_dc.real.run.real import make_jobs, run_flows
 from minitopo_dc.real.run.watch import Watch
 from minitopo_dc.results.judge import blank_result, judge
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.trust import with_trust
 from minitopo_dc.runners.base import TransferFailed, runner_names
-from minitopo_dc.runs.cautions import with_cautions
 from minitopo_dc.runs.check import runners_of, unsupported_reason
 from minitopo_dc.runs.element_settings import backhaul_settings, gnb_settings, ue_settings
+from minitopo_dc.runs.needs import with_cautions
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address, server_address
@@ -71,7 +70,7 @@ class Context:
         """End the elements in order, and return their summaries, gnb's first.
 
         Raises:
-            ElementFailedError: an element failed.
+            RunFailedError: an element failed.
         """
         elements, self.elements = self.elements, []
         try:

@@ -18,11 +18,10 @@ from minitopo_dc.results import buffer_over_time, client_rate, leg_rates, leg_se
 from minitopo_dc.results.files import naming, read_numbers
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.account import losses_over_time
-from minitopo_dc.results.measures.congestion import congestion_series
 from minitopo_dc.results.measures.delays import FILE as DELAYS
 from minitopo_dc.results.measures.delays import PARTS, packet_delays
-from minitopo_dc.results.metrics import capacity_over_time
-from minitopo_dc.results.tables.series import element_series, read_segments
+from minitopo_dc.results.run_result import capacity_over_time
+from minitopo_dc.results.tables.series import congestion_series, element_series, read_segments
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.trace import Capacities, channel_statistics
 from minitopo_dc.workloads import RowsFigure

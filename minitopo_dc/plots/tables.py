@@ -27,7 +27,7 @@ from minitopo_dc import statistics
 from minitopo_dc.numbers import significant
 from minitopo_dc.plots import theme
 from minitopo_dc.plots.theme import Look, style
-from minitopo_dc.results.tables.columns import (
+from minitopo_dc.results.tables.runs import (
     check_columns,
     is_number,
     label_of,

@@ -5,15 +5,15 @@ from .kept_scenario import load_as_run as load_as_run
 from .logs import connection_log as connection_log
 from .logs.connection import ConnectionLog as ConnectionLog
 from .logs.quic import qlog_events as qlog_events
+from .measures.account import reordering_wait_ms as reordering_wait_ms
 from .measures.delays import packet_delays as packet_delays
 from .measures.named import run_measures as run_measures
 from .measures.named import with_measures as with_measures
-from .measures.pdcp import reordering_wait_ms as reordering_wait_ms
 from .measures.recovery import handover_table as handover_table
 from .measures.utilisation import flow_rates as flow_rates
 from .measures.utilisation import open_capacity as open_capacity
-from .metrics import capacity_over_time as capacity_over_time
 from .run_result import RunResult as RunResult
+from .run_result import capacity_over_time as capacity_over_time
 from .tables.series import buffer_over_time as buffer_over_time
 from .tables.series import client_rate as client_rate
 from .tables.series import leg_rates as leg_rates

@@ -20,9 +20,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from minitopo_dc.data_model import check_version
 from minitopo_dc.errors import InputError
-from minitopo_dc.files import UnreadableError, opened, parse_json, read_text, write_whole
+from minitopo_dc.files import (
+    UnreadableError,
+    check_version,
+    opened,
+    parse_json,
+    read_text,
+    write_whole,
+)
 from minitopo_dc.results.run_result import MAX_BYTES
 
 DATA_ERRORS = (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)

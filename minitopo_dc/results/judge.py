@@ -18,9 +18,17 @@ from typing import Any, Final
 from minitopo_dc.files import shortage, write_whole
 from minitopo_dc.interruption import raise_if_interrupted
 from minitopo_dc.registry import place_in_plugins
-from minitopo_dc.results.metrics import available_bits, capacity_share, goodput_mbps, jain_index
 from minitopo_dc.results.path_use import PATH_USE, FlowPaths
-from minitopo_dc.results.run_result import RunResult, flow_directory, flow_windows, settings_of
+from minitopo_dc.results.run_result import (
+    RunResult,
+    available_bits,
+    capacity_share,
+    flow_directory,
+    flow_windows,
+    goodput_mbps,
+    jain_index,
+    settings_of,
+)
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.path_reports import PathFile, bytes_of_legs

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.fields.path_schedule import Period
-from minitopo_dc.results.metrics import available_bits
+from minitopo_dc.results.run_result import available_bits
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.scenario.leg import LegDirection
 from minitopo_dc.scenario.radio import Leg

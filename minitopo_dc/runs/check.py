@@ -8,8 +8,8 @@ from typing import Any
 from minitopo_dc.fields import Direction, IpVersion, PathPlan, SettingsError
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
 from minitopo_dc.runners.tcp.runner import DCTCP
-from minitopo_dc.runs.cautions import print_cautions, print_once
 from minitopo_dc.runs.element_settings import client_legs, transmit_bearers
+from minitopo_dc.runs.needs import print_cautions, print_once
 from minitopo_dc.scenario import (
     LegDirection,
     ResolvedFlow,

@@ -10,16 +10,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from minitopo_dc.data_model import write_version
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import SettingsError
+from minitopo_dc.files import write_version
 from minitopo_dc.results.judge import blank_result, judge
 from minitopo_dc.results.kept_scenario import keep_traces, save_as_run
 from minitopo_dc.results.run_result import ATTEMPTS, RunResult
 from minitopo_dc.results.trust import Trust, with_trust
 from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.runs.cautions import with_cautions
 from minitopo_dc.runs.check import runners_of, unsupported_reason
+from minitopo_dc.runs.needs import with_cautions
 from minitopo_dc.scenario import ResolvedScenario, Scenario, resolve_scenario
 from minitopo_dc.workloads import Measurement
 

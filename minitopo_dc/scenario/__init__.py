@@ -2,6 +2,7 @@
 
 from minitopo_dc.scenario.cell import BackgroundSettings, CellSettings
 from minitopo_dc.scenario.change import HandoverSettings, LegChange
+from minitopo_dc.scenario.checks import check_kernel_bearer, check_wire_bearer, kernel_rates
 from minitopo_dc.scenario.flow import (
     DUAL_CONNECTIVITY,
     FlowMode,
@@ -9,7 +10,6 @@ from minitopo_dc.scenario.flow import (
     ResolvedFlow,
     UplinkPdcpSettings,
 )
-from minitopo_dc.scenario.kernel import check_kernel_bearer, check_wire_bearer, kernel_rates
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.scenario.leg import BurstLoss, LegDirection
 from minitopo_dc.scenario.pdcp import DuplicationSettings, Pdcp

@@ -16,7 +16,7 @@ from minitopo_dc.link import AnyLeg, WifiPath, make_leg
 from minitopo_dc.pdcp import FlowControl
 from minitopo_dc.registry import with_loaded_plugins
 from minitopo_dc.scenario.cell import CellSettings
-from minitopo_dc.scenario.kernel import check_kernel_bearer, check_wire_bearer
+from minitopo_dc.scenario.checks import check_kernel_bearer, check_wire_bearer
 from minitopo_dc.scenario.layer2 import WifiSettings
 from minitopo_dc.scenario.leg import LegDirection, MakeLeg
 from minitopo_dc.scenario.pdcp import Pdcp

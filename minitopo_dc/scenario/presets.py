@@ -11,16 +11,18 @@ RLC is a leg's, not PDCP's: none of them changes a leg.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any, Literal, get_args
 
+from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.pdcp import DISCARD_TIMER_MS, T_REORDERING_MS
 from minitopo_dc.pdcp.transmitting.legs import MIN_PACKETS
 from minitopo_dc.scenario.leg import PACKET_BYTES, LegDirection
 from minitopo_dc.scenario.pdcp import FlowControlSettings
-from minitopo_dc.scenario.radio import Leg
+from minitopo_dc.scenario.radio import Leg, put_beside, tell_of_one_direction
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 DualConnectivity = Literal["papers", "deployable", "ideal"]
@@ -194,3 +196,70 @@ def _waits_ms(radio: LegDirection, held_ms: float) -> float:
 def _mean_bps(radio: LegDirection) -> float:
     """Return the mean capacity over the first `MEAN_S` s, at least 1 bit/s."""
     return max(1.0, radio.capacity().bits_between(0, MEAN_S * NS_PER_S) / MEAN_S)
+
+
+ALL = "*"
+"""The part of a path that is every item of a list."""
+MAX_DIGITS = 10
+"""The most digits of an index: far more than any list is long."""
+
+
+_LEG = r"(?:legs|real\.backhaul)\.[^.]+"
+OF_LEG, OF_DIRECTION = re.compile(_LEG), re.compile(_LEG + r"\.(?:downlink|uplink)\.[^.]+")
+
+
+class PathError(InputError):
+    """A path that leads to no field; the message names what is allowed there."""
+
+
+def set_value(document: Any, path: str, value: Any) -> None:
+    """Put `value` at `path` of a nested document, making the mappings on the way.
+
+    Raises:
+        PathError: an index is not in its list.
+    """
+    *way, last = path.split(".")
+    in_direction = OF_DIRECTION.fullmatch(path)
+    for leg in _places(document, way[:-1], path) if in_direction else ():
+        tell_of_one_direction(way[-1], leg.keys() & {last})
+    for place in _places(document, way, path):
+        if isinstance(place, list):
+            for index in _indices(place, last, path):
+                place[index] = value
+        elif last in Leg.BESIDE and OF_LEG.fullmatch(".".join(way)):
+            put_beside(_mapping(place, path), last, value)
+        else:
+            _mapping(place, path)[last] = value
+
+
+def _places(document: Any, way: list[str], path: str) -> list[Any]:
+    """Return the mappings or lists in which the last part of a path is."""
+    places = [document]
+    for part in way:
+        inner: list[Any] = []
+        for place in places:
+            if isinstance(place, list):
+                inner += [place[index] for index in _indices(place, part, path)]
+            else:
+                fields = _mapping(place, path)
+                if fields.get(part) is None:  # not given, or given as nothing
+                    fields[part] = {}
+                inner.append(fields[part])
+        places = inner
+    return places
+
+
+def _mapping(place: Any, path: str) -> dict[str, Any]:
+    if not isinstance(place, dict):
+        raise PathError(f"{path}: leads into {place!r:.60}, which has no fields")
+    return place
+
+
+def _indices(items: list[Any], part: str, path: str) -> range:
+    if part == ALL:
+        return range(len(items))
+    is_index = part.isascii() and part.isdigit() and len(part) < MAX_DIGITS
+    if not is_index or int(part) >= len(items):
+        allowed = f"0 to {len(items) - 1} or {ALL}" if items else "none: the list is empty"
+        raise PathError(f"{path}: {part} is no index here; allowed: {allowed}")
+    return range(int(part), int(part) + 1)

@@ -19,13 +19,11 @@ from minitopo_dc.fields.base import (
     given,
     not_given,
 )
-from minitopo_dc.fields.ranges import UPLINK_MBPS, Direction, Moment, MomentAbove
+from minitopo_dc.fields.ranges import UPLINK_MBPS, Direction
+from minitopo_dc.scenario.change import Outage
 from minitopo_dc.scenario.layer2 import WifiSettings
 from minitopo_dc.scenario.leg import DirectionFields, DirectionOnly, LegDirection, NoTraceError
 from minitopo_dc.units import NS_PER_S
-
-Outage = tuple[Moment, MomentAbove]
-"""From and to, in s after the start of the transfer."""
 
 
 class Leg(Settings):

@@ -19,10 +19,9 @@ from pydantic import TypeAdapter, ValidationError
 from minitopo_dc.fields.base import SettingsError, error_text
 from minitopo_dc.fields.path_schedule import PathEvent, PathPlan
 from minitopo_dc.fields.ranges import Direction, Moment
-from minitopo_dc.scenario.change import STEP_S
+from minitopo_dc.scenario.change import STEP_S, LegChange, MobilityEvent, Outage
 from minitopo_dc.scenario.leg import LegDirection
-from minitopo_dc.scenario.mobility import losing
-from minitopo_dc.scenario.radio import Leg, Outage
+from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.scenario.scenario import Scenario
 from minitopo_dc.trace.handover import (
     Handover,
@@ -114,8 +113,39 @@ def _with_mobility(given: Scenario) -> Scenario:
     legs = list(given.legs)
     for event in given.mobility if given.mode in ("dc", "dc-duplicate") else ():
         number = event.leg - 1
-        legs[number] = _down(losing(legs[number], event), [event.outage])
+        legs[number] = _down(_losing(legs[number], event), [event.outage])
     return given.model_copy(update={"legs": tuple(legs), "mobility": ()})
+
+
+def _losing(leg: Leg, event: MobilityEvent) -> Leg:
+    """Return a leg that loses all, both ways, until the event has been detected.
+
+    Raises:
+        SettingsError: its losses are bursts, which cannot change.
+    """
+    if event.detected_s == event.at_s:
+        return leg
+    directions = {}
+    for name, radio in (("downlink", leg.downlink), ("uplink", leg.uplink)):
+        if radio.burst_loss is not None:
+            place = f"legs.{event.leg - 1}.{name}.burst_loss"
+            raise SettingsError(f"mobility: {place}: allowed with {event.kind}: loss_percent")
+        changes = _with_loss(radio, event.at_s, event.detected_s)
+        directions[name] = radio.model_copy(update={"changes": changes})
+    return leg.model_copy(update=directions)
+
+
+def _with_loss(radio: LegDirection, begin_s: float, end_s: float) -> tuple[LegChange, ...]:
+    """Return the changes of a direction that also loses all from one time to another (s)."""
+    losses = [(change.at_s, change.loss_percent) for change in radio.changes]
+    usual = [loss for at_s, loss in losses if loss is not None and at_s <= end_s]
+    changes = {change.at_s: change for change in radio.changes}
+    for at_s in {begin_s, end_s} - changes.keys():
+        changes[at_s] = LegChange(at_s=at_s, loss_percent=[radio.loss_percent, *usual][-1])
+    return tuple(
+        change.model_copy(update={"loss_percent": 100.0}) if begin_s <= at_s < end_s else change
+        for at_s, change in sorted(changes.items())
+    )
 
 
 def _with_wired_link(given: Scenario) -> Scenario:

@@ -26,7 +26,7 @@ from minitopo_dc.fields.ranges import (
 from minitopo_dc.registry import with_loaded_plugins
 from minitopo_dc.scenario import drawing
 from minitopo_dc.scenario.cell import CellSettings
-from minitopo_dc.scenario.change import HandoverSettings
+from minitopo_dc.scenario.change import HandoverSettings, MobilityEvent, check_mobility
 from minitopo_dc.scenario.checks import (
     check_bearers,
     check_cells,
@@ -45,7 +45,6 @@ from minitopo_dc.scenario.flow import (
     uplink_pdcp,
 )
 from minitopo_dc.scenario.leg import LegDirection, NoTraceError
-from minitopo_dc.scenario.mobility import MobilityEvent, check_mobility
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.scenario.presets import (
     FIELDS,

@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 import minitopo_dc as dc
-from minitopo_dc.scenario.mobility import INTERRUPTION_MS
+from minitopo_dc.scenario.change import INTERRUPTION_MS
 from minitopo_dc.statistics import mean_ratio
 
 Case = tuple[dc.Scenario, dict[str, Any]]

@@ -21,7 +21,7 @@ from ratios import DELAY_MARGIN, LEAST, MARGIN, PATIENCE_MS, Ratios, by_way, mea
 from ways import MPQUIC
 
 import minitopo_dc as dc
-from minitopo_dc.results.metrics import jain_index
+from minitopo_dc.results.run_result import jain_index
 from minitopo_dc.results.tables.series import element_series
 from minitopo_dc.workloads import UnderLoad
 

@@ -27,8 +27,8 @@ from report import downloads, effect_curves, report
 
 import minitopo_dc as dc
 from minitopo_dc import plots
-from minitopo_dc.campaign.table import read_table
-from minitopo_dc.results.tables.markdown import as_markdown
+from minitopo_dc.campaign.store import read_table
+from minitopo_dc.results.tables.sheet import as_markdown
 
 REPORTS = {
     "deployable": deployable.report,

@@ -9,16 +9,17 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from minitopo_dc.advice import advise, base_of
-from minitopo_dc.advice.candidates import candidates_of, judged_of
-from minitopo_dc.advice.neighbours import (
+from minitopo_dc.advice import (
     COLUMNS,
     NEIGHBOURS,
+    advise,
+    base_of,
     neighbours_of,
     places,
     position_of,
     read_networks,
 )
+from minitopo_dc.advice.candidates import candidates_of, judged_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.workloads import parse_workload
 from tests.advice.made_up import LEGS

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from minitopo_dc import Campaign, InputError, load
-from minitopo_dc.campaign.program import ProgramError, load_program
+from minitopo_dc.campaign.plan import ProgramError, load_program
 from minitopo_dc.cli import main
 from tests.campaign.cases import HEAD
 

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from minitopo_dc import InputError
-from minitopo_dc.campaign import table
-from minitopo_dc.campaign.table import read_table
+from minitopo_dc.campaign import store
+from minitopo_dc.campaign.store import read_table
 
 TEXT = "x" * 1000
 
@@ -38,7 +38,7 @@ def test_a_table_is_refused_by_its_size_in_memory_before_it_is_read(
     limit: str, allowed: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, 1000)
-    monkeypatch.setattr(table, limit, allowed)
+    monkeypatch.setattr(store, limit, allowed)
     monkeypatch.setattr(pd, "read_parquet", None)
     with pytest.raises(InputError, match=rf"runs\.parquet: {words}"):
         read_table(path)
@@ -50,6 +50,6 @@ def test_numbers_that_are_many_bytes_unpacked_are_refused(
     path = tmp_path / "runs.parquet"
     zeros = pd.DataFrame({"goodput_mbps": [0.0] * 10_000})
     zeros.to_parquet(path, index=False, compression="zstd", use_dictionary=False)
-    monkeypatch.setattr(table, "MAX_TABLE", 60_000)
+    monkeypatch.setattr(store, "MAX_TABLE", 60_000)
     with pytest.raises(InputError, match=r"runs\.parquet: 80,\d{3} bytes when unpacked"):
         read_table(path)

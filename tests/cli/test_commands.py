@@ -15,10 +15,10 @@ from minitopo_dc.cli import compare
 from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
 from minitopo_dc.cli.options.scenario import MODES, with_assignments
 from minitopo_dc.clocks import chosen_jobs
-from minitopo_dc.comparison import scenario_of_row, ways_of
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.runners.sans_io.picoquic import PicoquicRunner
+from minitopo_dc.runners.sans_io.runner import PicoquicRunner
 from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.ways import scenario_of_row, ways_of
 from minitopo_dc.workloads import Download
 
 
@@ -259,10 +259,10 @@ def test_calibration_where_ipv6_does_not_work_is_one_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mininet.net")
-    from minitopo_dc.real.network import testbed
+    from minitopo_dc.real.network import elements
 
     monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
-    monkeypatch.setattr(testbed, "probe_kernel", lambda: {"IPv6": "no such family"})
+    monkeypatch.setattr(elements, "probe_kernel", lambda: {"IPv6": "no such family"})
     assert cli.main(["calibrate", "--set", "ip_version=6"]) == 1
     error = capsys.readouterr().err
     assert "minitopo-dc: IPv6 does not work here: no such family" in error

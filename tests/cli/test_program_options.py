@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from minitopo_dc.cli import exec  # the project's names, as its command line has them
-from minitopo_dc.cli.options.program import program_scenario
+from minitopo_dc.cli.exec import program_scenario
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.scenario import Scenario
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import Campaign, cli, clocks, load
-from minitopo_dc.campaign.table import FACTS
+from minitopo_dc.campaign.store import FACTS
 from minitopo_dc.cli.screen import ProgressLine
 from minitopo_dc.results.judge import blank_result
 from minitopo_dc.results.run_result import RunResult

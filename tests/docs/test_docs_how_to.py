@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from minitopo_dc.campaign.program import studies
+from minitopo_dc.campaign.plan import studies
 from tests import REPOSITORY
 from tests.docs.pages import (
     DOCS,

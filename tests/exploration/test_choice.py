@@ -13,10 +13,10 @@ import yaml
 import minitopo_dc as dc
 from minitopo_dc.cli import compare
 from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
-from minitopo_dc.comparison import scenario_of_row
 from minitopo_dc.exploration.choice import Choice, LegChoice
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.presets import FIELDS
+from minitopo_dc.ways import scenario_of_row
 
 PLAIN = Choice()
 FULL = Choice(

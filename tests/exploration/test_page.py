@@ -15,11 +15,10 @@ import pandas as pd
 import pytest
 
 import minitopo_dc as dc
-from minitopo_dc.campaign.table import make_table
-from minitopo_dc.exploration import explore, runs
-from minitopo_dc.exploration.choice import Choice
+from minitopo_dc.campaign.store import make_table
+from minitopo_dc.exploration import choice, explore
+from minitopo_dc.exploration.choice import Choice, Newest
 from minitopo_dc.exploration.page import Explorer, draw, png_of
-from minitopo_dc.exploration.runs import Newest
 from minitopo_dc.pool import Killed
 from minitopo_dc.ways import Comparison
 from tests.quic.extension import needs_picoquic
@@ -149,6 +148,6 @@ def test_a_run_whose_process_ends_or_that_cannot_be_made_is_the_page_s_error(
         def results(self, calls: list[Any], _: float) -> list[tuple[int, Any]]:
             return [(place, outcome) for place in range(len(calls))]
 
-    monkeypatch.setattr(runs, "_pool", Pool)
+    monkeypatch.setattr(choice, "_pool", Pool)
     with pytest.raises(dc.MinitopoDcError, match=words):
-        runs.compared(Choice(), lambda: False)
+        choice.compared(Choice(), lambda: False)

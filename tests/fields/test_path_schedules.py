@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.cli.options.scenario import MODES
-from minitopo_dc.comparison import scenario_of_row
 from minitopo_dc.fields import PathPlan, PathSchedule, SettingsError, parse_path_words
 from minitopo_dc.fields.path_schedule import PathEvent
 from minitopo_dc.minitopo import ParameterError
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runs.check import check_fields
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.ways import scenario_of_row
 from tests.cli.test_commands import rows_of
 from tests.cli.test_commands import scenario as options
 from tests.minitopo.files import DUAL, TWO_PATHS, read

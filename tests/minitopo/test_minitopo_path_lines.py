@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.cli.options.program import path_of_topology
+from minitopo_dc.cli.exec import path_of_topology
 from minitopo_dc.fields import PathEvent, PathPlan, SettingsError
 from minitopo_dc.installation import shipped
 from minitopo_dc.minitopo import ParameterError, read_minitopo

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minitopo_dc.plugins import Stack, shared_object
-from minitopo_dc.quic.noq.library import EXTENSION, NOQ
+from minitopo_dc.quic.noq import EXTENSION, NOQ
 from minitopo_dc.runners.certificate import Certificate
 from tests.quic.conftest import configurations
 from tests.quic.extension import needs_noq

@@ -150,7 +150,7 @@ def test_a_scenario_is_read_for_each_case_and_not_for_each_run(
         read.append(run)
         return scenario_fields(run)
 
-    monkeypatch.setattr("minitopo_dc.results.tables.conditions.scenario_fields", counted)
+    monkeypatch.setattr("minitopo_dc.report.scenario_fields", counted)
     write(tmp_path, runs)
     assert len(read) == 4
 

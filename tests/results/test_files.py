@@ -17,8 +17,14 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.files import ResultError, read_csv
 from minitopo_dc.results.kept_scenario import FOLDER, RECORD, load_as_run
 from minitopo_dc.results.measures.utilisation import link_utilisation, open_capacity
-from minitopo_dc.results.metrics import capacity_share, goodput_mbps, jain_index
-from minitopo_dc.results.run_result import COLUMNS, NUMBERS, RunResult
+from minitopo_dc.results.run_result import (
+    COLUMNS,
+    NUMBERS,
+    RunResult,
+    capacity_share,
+    goodput_mbps,
+    jain_index,
+)
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.results.measures.utilisation import link_utilisation, open_capacity
-from minitopo_dc.results.metrics import available_bits, capacity_over_time
+from minitopo_dc.results.run_result import available_bits, capacity_over_time
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.resolve import resolve_scenario
 from minitopo_dc.virtual.run import run_virtual

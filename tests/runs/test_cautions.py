@@ -10,7 +10,7 @@ import pytest
 from minitopo_dc import Download, Leg, Scenario
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.results.run_result import CAUTIONS, DESYNCHRONISED
-from minitopo_dc.runs.cautions import cautions
+from minitopo_dc.runs.needs import cautions
 
 LEG = Leg(rate_mbps=20, delay_ms=10)
 LATE = Leg(rate_mbps=20, delay_ms=70)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.fields import SettingsError
+from minitopo_dc.results.kept_scenario import run_id
 from minitopo_dc.runs.check import (
     TransportLimitError,
     check_fields,
@@ -17,7 +18,6 @@ from minitopo_dc.runs.check import (
     runners_of,
     unsupported_reason,
 )
-from minitopo_dc.runs.identity import run_id
 from minitopo_dc.scenario import Clock, Scenario, resolve_scenario
 from minitopo_dc.trace import TraceError
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.results.kept_scenario import keep_traces, with_kept_traces
-from minitopo_dc.runs.identity import run_id
+from minitopo_dc.results.kept_scenario import keep_traces, run_id, with_kept_traces
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.core import core_name
 from tests.virtual.scenarios import scenario

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.errors import InputError
 from minitopo_dc.scenario import Leg, LegDirection, Pdcp, Scenario, WifiSettings
-from minitopo_dc.scenario.field_paths import set_value
+from minitopo_dc.scenario.presets import set_value
 from minitopo_dc.workloads import Download, Ping
 
 LTE = Leg(rate_mbps=20, delay_ms=30)

@@ -10,8 +10,8 @@ import pytest
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.runs.check import check_real, check_scenario
 from minitopo_dc.scenario import Pdcp, Scenario
+from minitopo_dc.scenario.checks import check_kernel_bearer
 from minitopo_dc.scenario.element import ElementSettings
-from minitopo_dc.scenario.kernel import check_kernel_bearer
 
 STEADY: dict[str, Any] = {"rate_mbps": 20, "jitter_ms": 0}
 STILL: dict[str, Any] = {"downlink": STEADY, "uplink": STEADY}

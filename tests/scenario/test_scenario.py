@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.comparison import ways_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import MAX_SEED
 from minitopo_dc.runs.element_settings import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.drawing import UNUSED, USED
+from minitopo_dc.ways import ways_of
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
 DUPLICATED: dict[str, Any] = {"pdcp": {"split": "duplicate"}}

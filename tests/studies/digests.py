@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 
 from minitopo_dc.campaign.designs import spread
-from minitopo_dc.campaign.plan import Plan
-from minitopo_dc.campaign.program import Program, load_program, studies
-from minitopo_dc.runs.identity import run_id
+from minitopo_dc.campaign.plan import Plan, Program, load_program, studies
+from minitopo_dc.results.kept_scenario import run_id
 from tests import REPOSITORY
 
 STUDIES = REPOSITORY / "studies"

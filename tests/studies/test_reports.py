@@ -10,7 +10,7 @@ import markupsafe
 import pandas as pd
 import pytest
 
-from minitopo_dc.campaign.program import load_program, studies
+from minitopo_dc.campaign.plan import load_program, studies
 from minitopo_dc.report import write_report
 
 RECORDED = {

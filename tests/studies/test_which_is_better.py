@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from minitopo_dc.advice.neighbours import NETWORKS
+from minitopo_dc.advice import NETWORKS
 from minitopo_dc.campaign.designs import spread
 from minitopo_dc.campaign.plan import Plan
 from minitopo_dc.scenario import Leg, Pdcp

@@ -1,10 +1,10 @@
-/* Captures of legs: twins of capture/pcap.py and real/element/captures.py, which have the rules. */
+/* Captures of legs: twins of capture/__init__.py and real/element/captures.py, which have the rules. */
 #include "element.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-#define WRITE_BYTES (1 << 16) /* as BUFFER of capture/pcap.py, with its reason */
+#define WRITE_BYTES (1 << 16) /* as BUFFER of capture/__init__.py, with its reason */
 #define RECORD_HEADER 16
 #define LONGEST_RECORD (RECORD_HEADER + FORM_ROOM + SN_MAX_BYTES + MAX_MESSAGE)
 #define LONGEST_IPV4 65535

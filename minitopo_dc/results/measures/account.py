@@ -6,21 +6,133 @@ For each direction it holds that
 
 Each packet that comes to a bearer or to a leg is offered once. Duplication, data recovery and
 probes make copies of it. Reports and statuses of PDCP that take a leg are packets, too.
+
+The counters of the elements at their end tell it, and how long PDCP waited for the order. Where
+few losses are expected, `few_losses` says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from minitopo_dc.fields import Direction
-from minitopo_dc.results.files import ResultError
-from minitopo_dc.results.measures.pdcp import counters
-from minitopo_dc.results.tables.series import element_series
+from minitopo_dc.results.files import ResultError, read_mapping
+from minitopo_dc.results.kept_scenario import load_as_run
+from minitopo_dc.results.tables.series import element_series, leg_series
+from minitopo_dc.statistics import ExpectedCount, expected_count
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
+
+
+def receive_counters(run: Path) -> dict[int, dict[str, Any]]:
+    """Return the counters of each downlink bearer, by its number; empty when the run had no bearer.
+
+    Raises:
+        ResultError: `ue-summary.json` is missing or broken.
+    """
+    return counters(run / "ue-summary.json", "receive")
+
+
+def counters(path: Path, part: str) -> dict[int, dict[str, Any]]:
+    """Return the counters of an element's `legs`, or of its bearers' ends, by their numbers.
+
+    Raises:
+        ResultError: the summary `path` is missing or broken.
+    """
+    try:
+        version = path.stat().st_mtime_ns
+    except OSError as error:
+        raise ResultError(f"{path}: {error.strerror}") from None
+    return _read(path, part, version)
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, part: str, _version: int) -> dict[int, dict[str, Any]]:
+    """Return the counters of a summary; keep the last ones.
+
+    Several measures of a run ask for them one after the other.
+    """
+    summary = read_mapping(path.parent, path)
+    try:
+        return {int(number): dict(counted) for number, counted in summary[part].items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ResultError(f"{path}: malformed summary: {error!r}") from None
+
+
+def _measured(
+    run: Path, measure: Callable[[Collection[dict[str, Any]]], float], without: float = math.nan
+) -> float:
+    bearers = receive_counters(run).values()
+    try:
+        return measure(bearers) if bearers else without
+    except (KeyError, TypeError, ZeroDivisionError) as error:
+        raise ResultError(f"{run / 'ue-summary.json'}: malformed summary: {error!r}") from None
+
+
+def given_up(run: Path) -> float:
+    """Return the COUNTs that the downlink's receiving entities gave up; NaN without a bearer.
+
+    Raises:
+        ResultError: `ue-summary.json` is missing or broken.
+    """
+    return _measured(run, lambda bearers: sum(bearer["missing"] for bearer in bearers))
+
+
+def leg_failures(run: Path) -> float:
+    """Return how often a transmitting entity took a leg for failed, downlink and uplink.
+
+    It is NaN when no bearer of the run detected failures (`leg_failure_ms`).
+
+    Raises:
+        ResultError: `gnb-summary.json` or `ue-summary.json` is missing or broken.
+    """
+    failures: list[int] = []
+    for path in (run / "gnb-summary.json", run / "ue-summary.json"):
+        for bearer in counters(path, "transmit").values():
+            counts = [count for name, count in bearer.items() if name.startswith("failures_")]
+            if not all(isinstance(count, int) for count in counts):
+                raise ResultError(f"{path}: malformed summary: failures are {counts}")
+            failures += counts
+    return sum(failures) if failures else math.nan
+
+
+def reordering_wait_ms(run: Path) -> float:
+    """Return the mean time in ms that a PDU waited in the reordering buffer until its delivery.
+
+    The mean is over all PDUs that the downlink bearers delivered, those that did not wait included.
+    It is NaN when the run had no bearer.
+
+    Raises:
+        ResultError: `ue-summary.json` is missing or broken.
+    """
+
+    def wait(bearers: Collection[dict[str, Any]]) -> float:
+        waited: int = sum(bearer["waiting_total_ns"] for bearer in bearers)
+        delivered: int = sum(bearer["delivered"] for bearer in bearers)
+        return waited / delivered / NS_PER_MS
+
+    return _measured(run, wait)
+
+
+def longest_wait_s(run: Path) -> float:
+    """Return the longest time in s that a PDU waited in a downlink's reordering buffer.
+
+    It is 0 without a bearer.
+
+    Raises:
+        ResultError: `ue-summary.json` is missing or broken.
+    """
+    return _measured(
+        run, lambda bearers: max(entity["waiting_maximum_ns"] for entity in bearers) / NS_PER_S, 0.0
+    )
+
 
 ENDS: Mapping[Direction, tuple[str, str]] = {"downlink": ("gnb", "ue"), "uplink": ("ue", "gnb")}
 """The host that sends on the legs, and the one that receives."""
@@ -193,3 +305,69 @@ def _lost(run: Path, direction: Direction, file: str, columns: list[str]) -> Ite
     part = key if file == "legs" else file
     names = f"{part} " + series[key].astype(str)
     yield pd.DataFrame({"time_s": series["time_s"], "part": names, "lost": lost})
+
+
+FEW = 25.0
+"""The number of losses below which their standard deviation is more than a fifth of them."""
+
+
+class Losses(NamedTuple):
+    """The random losses of one downlink leg in one run."""
+
+    leg: int
+    percent: float
+    """The loss that was asked for, in the long run."""
+    packets: int
+    """The number of packets that could be lost."""
+    lost: int
+    expected: ExpectedCount
+
+
+def few_losses(results: pd.DataFrame) -> list[str]:
+    """Return a sentence for each leg of a comparison that should lose few packets per run.
+
+    Args:
+        results: runs that share their legs (`results_table`); those that are ok count.
+    """
+    legs: dict[int, list[Losses]] = {}
+    for run in results[results["status"] == "ok"]["directory"]:
+        # A run whose files are missing or broken tells nothing.
+        with suppress(ResultError, OSError, ValueError, KeyError):
+            for losses in _losses(Path(run)):
+                legs.setdefault(losses.leg, []).append(losses)
+    few = (runs for runs in legs.values() if 0 < max(run.expected.mean for run in runs) < FEW)
+    return [_sentence(runs) for runs in few]
+
+
+def _losses(run: Path) -> Iterator[Losses]:
+    """Yield the losses and the expected losses of each downlink leg with random losses.
+
+    A leg that carried nothing is left out, and one whose losses change in mid-run.
+    """
+    ends = None
+    for number, leg in enumerate(load_as_run(run).legs, start=1):
+        radio = leg.downlink
+        model = radio.loss_model()
+        if model is None or any(change.loss_percent is not None for change in radio.changes):
+            continue
+        if ends is None:
+            ends = leg_series(run).groupby("leg").last().to_dict("index")
+        counted = ends[number]
+        refused = counted["dropped_queue"] + counted.get("dropped_mtu", 0)
+        if packets := int(counted["pushed_packets"] - refused):
+            expected = expected_count(*model.moments(packets))
+            lost = int(counted["dropped_loss"])
+            yield Losses(number, radio.mean_loss_percent(), packets, lost, expected)
+
+
+def _sentence(runs: list[Losses]) -> str:
+    least, most = (pick(runs, key=lambda run: run.packets) for pick in (min, max))
+    shown = [f"{run.expected.words} of {run.packets:,} packets" for run in (least, most)]
+    several = f"{shown[0]} (the fewest of a run), {shown[1]} (the most)"
+    between = shown[0] if shown[0] == shown[1] else several
+    lost = dict.fromkeys(f"{pick(run.lost for run in runs):,}" for pick in (min, max))
+    return (
+        f"Leg {least.leg} loses {least.percent:g} % of its packets at random, which are so few in "
+        f"a run that their number depends on the seed. Expected: {between}. "
+        f"Lost: {' to '.join(lost)}. More repetitions, or a larger size, have more."
+    )

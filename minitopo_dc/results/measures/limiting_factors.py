@@ -14,13 +14,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from minitopo_dc.numbers import short
 from minitopo_dc.results.files import ResultError
-from minitopo_dc.results.measures.account import losses_over_time, packet_account
-from minitopo_dc.results.measures.congestion import congestion_series, needless_falls
-from minitopo_dc.results.measures.pdcp import longest_wait_s, reordering_wait_ms
+from minitopo_dc.results.measures.account import (
+    longest_wait_s,
+    losses_over_time,
+    packet_account,
+    reordering_wait_ms,
+)
 from minitopo_dc.results.measures.utilisation import (
     leg_bytes_per_byte,
     link_utilisation,
@@ -28,7 +32,7 @@ from minitopo_dc.results.measures.utilisation import (
 )
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.tables.runs import load_result
-from minitopo_dc.results.tables.series import leg_series
+from minitopo_dc.results.tables.series import congestion_series, leg_series
 
 FEWEST_SAMPLES = 5
 """The fewest samples of a transfer for a share of its time: fewer are too coarse."""
@@ -202,3 +206,52 @@ def _resting(
         after = carried[first + 1 :]
         rests.append(float((~after).mean()) if len(after) >= FEWEST_SAMPLES else math.nan)
     return (max(begins) - start) / (end - start), float(np.max(rests))
+
+
+Numbers = npt.NDArray[np.float64]
+FALL = 0.9
+"""The part of the window before below which it has fallen. CUBIC, which falls the least, goes to
+0.7 (RFC 9438)."""
+ROUND_TRIPS = 2
+"""The round trips within which a window falls for a loss: it is noticed within one, and the second
+is for queues that grow."""
+
+
+def needless_falls(windows: pd.DataFrame, losses: pd.DataFrame, wait_s: float) -> float:
+    """Return how often a congestion window fell though no packet had just been lost.
+
+    It is NaN for a run that recorded no window. Windows of BBR, which fall without losses by
+    design, count too.
+
+    Args:
+        windows: `congestion_series`.
+        losses: `losses_over_time` of the same run.
+        wait_s: how long a gap may be hidden from the receiver. A loss counts as recent within this
+            time, two smoothed round-trip times, and the interval between two samples together.
+    """
+    if windows["cwnd_bytes"].dropna().empty:
+        return math.nan
+    times, (lost,) = _grouped_series(losses, "part", "time_s", "lost")
+    moments = np.sort(times[1:][(np.diff(lost) > 0) & ~np.isnan(times[:-1])])
+    times, (cwnd, rtt_ms) = _grouped_series(
+        windows, "path", "time_s", "cwnd_bytes", "smoothed_rtt_ms"
+    )
+    fell = cwnd[1:] < FALL * cwnd[:-1]
+    since = (times[:-1] - ROUND_TRIPS * rtt_ms[1:] / 1000 - wait_s)[fell]
+    first, last = (
+        np.searchsorted(moments, since),
+        np.searchsorted(moments, times[1:][fell], "right"),
+    )
+    return float((np.isnan(since) | (last <= first)).sum())
+
+
+def _grouped_series(
+    table: pd.DataFrame, key: str, time: str, *columns: str
+) -> tuple[Numbers, Numbers]:
+    """Return times, and rows of numbers, of one leg or path after the other, with NaN between."""
+    keys = pd.factorize(table[key])[0]
+    order = np.argsort(keys, kind="stable")
+    values = np.stack([table[name].to_numpy(dtype=float)[order] for name in (time, *columns)])
+    starts = np.flatnonzero(np.diff(keys[order])) + 1
+    parted = np.insert(values, starts, np.nan, axis=1)
+    return parted[0], parted[1:]

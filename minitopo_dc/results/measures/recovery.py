@@ -17,7 +17,7 @@ from minitopo_dc.fields.path_schedule import Period
 from minitopo_dc.results.files import ResultError, read_numbers
 from minitopo_dc.results.kept_scenario import HANDOVERS, load_as_run
 from minitopo_dc.results.measures.utilisation import transfer_window
-from minitopo_dc.results.metrics import available_bits
+from minitopo_dc.results.run_result import available_bits
 from minitopo_dc.results.tables.series import leg_series
 from minitopo_dc.scenario import LegDirection, Scenario
 from minitopo_dc.trace.handover import Handover

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from minitopo_dc.results.measures.criteria import CRITERIA
+from minitopo_dc.results.measures.named import CRITERIA
 from minitopo_dc.results.run_result import FINE
 from minitopo_dc.results.tables.runs import scenario_fields
 from minitopo_dc.results.tables.summary import columns_of, values_of

@@ -15,10 +15,13 @@ import pandas as pd
 from minitopo_dc.fields.path_schedule import Period
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import load_as_run
-from minitopo_dc.results.measures.account import LEG_CAUSES, packet_account
-from minitopo_dc.results.measures.pdcp import counters, receive_counters
-from minitopo_dc.results.metrics import available_bits
-from minitopo_dc.results.run_result import RunResult, flow_windows
+from minitopo_dc.results.measures.account import (
+    LEG_CAUSES,
+    counters,
+    packet_account,
+    receive_counters,
+)
+from minitopo_dc.results.run_result import RunResult, available_bits, flow_windows
 from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.results.tables.series import leg_series, pdcp_series
 from minitopo_dc.scenario import Scenario

@@ -5,9 +5,9 @@ Rules:
 * Only ways of one stack are compared, where there are some. The caller says which transports are of
   one stack. Else the best way of Dual Connectivity and of multipath are, or the best two.
 * Runs of one seed meet the same losses and jitter: they are a pair. What is judged is the mean
-  difference of their scores (`criteria`), with Student's 95 % interval over pairs. Of goodputs it
-  is their ratio, of videos and calls each number that viewers and callers feel, in one sentence.
-  The intervals are not widened for their number.
+  difference of their scores (`named.Criterion`), with Student's 95 % interval over pairs. Of
+  goodputs it is their ratio, of videos and calls each number that viewers and callers feel, in one
+  sentence. The intervals are not widened for their number.
 * Fewer than four pairs have an interval that says nothing, and their sentence says so.
 * The reason is the sign by which the worse run of the first pair differs most from the better one
   (`limiting_factors`), if the first number is clearly worse, or there is one pair.
@@ -24,8 +24,8 @@ from typing import Any
 import pandas as pd
 
 from minitopo_dc.numbers import for_json, significant
-from minitopo_dc.results.measures.criteria import Criterion, criteria_of
 from minitopo_dc.results.measures.limiting_factors import Reason, reason
+from minitopo_dc.results.measures.named import Criterion, criteria_of
 from minitopo_dc.results.measures.row_pairs import RowPair, row_pairs
 from minitopo_dc.statistics import CONFIDENCE, Paired, paired_difference
 

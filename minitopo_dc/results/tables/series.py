@@ -57,6 +57,8 @@ KEYS = (
     "packet",
 )
 """Columns that are kept whatever is chosen: the time, and what a row belongs to."""
+CONGESTION = ("time_s", "path", "cwnd_bytes", "smoothed_rtt_ms")
+"""Columns of `congestion_series`."""
 
 
 def client_rate(run: Path | str, bin_s: float = BIN_S) -> pd.DataFrame:
@@ -353,3 +355,24 @@ def _ascending(path: Path, column: pd.Series[Any]) -> Numbers:
             f"{path}: line {row + 2}: {column.name}: {values[row]:g}; allowed: {allowed}"
         )
     return values
+
+
+def congestion_series(run: Path) -> pd.DataFrame:
+    """Return `time_s`, `path` (1, 2, ...), `cwnd_bytes` and `smoothed_rtt_ms` of the first flow.
+
+    There are no rows when the run recorded none, as with a single path on the real clock.
+
+    Raises:
+        ResultError: a file is broken.
+    """
+    if (run / "paths.csv").exists():
+        samples = path_series(run)
+        samples = samples[(samples["flow"] == 1) & (samples["state"] == "open")]
+        return samples.assign(path=samples["path"] + 1)[[*CONGESTION]].reset_index(drop=True)
+    if (run / "connections.csv").exists():
+        numbers = [name for name in CONGESTION if name != "path"]
+        samples = read_numbers(run, "connections.csv", ["flow", *numbers])
+        samples = samples[(samples["flow"] == 1) & samples["cwnd_bytes"].notna()]
+        samples = samples[numbers].astype(float).assign(path=1)
+        return samples[[*CONGESTION]].reset_index(drop=True)
+    return pd.DataFrame(columns=[*CONGESTION], dtype=float)

@@ -13,15 +13,16 @@ from minitopo_dc import statistics
 from minitopo_dc.numbers import amount, significant, with_reach, with_spread
 from minitopo_dc.results.path_use import PATH_USE
 from minitopo_dc.results.run_result import CAUTIONS, DESYNCHRONISED, Status
-from minitopo_dc.results.tables.columns import (
+from minitopo_dc.results.tables.runs import (
     LEG_BYTES,
     MINOR,
     label_of,
+    leg_columns,
     main_measure,
     measures_of,
     value_name,
+    with_results,
 )
-from minitopo_dc.results.tables.runs import leg_columns, with_results
 from minitopo_dc.results.tables.sheet import Head, Sheet
 from minitopo_dc.workloads import Column, Download, get_workload, workload_names
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.results.measures.criteria import CRITERIA, criteria_of
+from minitopo_dc.results.measures.named import CRITERIA, criteria_of
 from tests.results.synthetic_runs import result, table_of
 
 

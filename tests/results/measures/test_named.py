@@ -14,8 +14,8 @@ import pytest
 from minitopo_dc import InputError, load, run_measures
 from minitopo_dc.results import ResultError, with_measures
 from minitopo_dc.results.measures import named
+from minitopo_dc.results.measures.account import few_losses
 from minitopo_dc.results.measures.delays import answer_p95_ms, answer_worst_ms
-from minitopo_dc.results.measures.expected_losses import few_losses
 from minitopo_dc.results.measures.row_pairs import better_legs
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.tables.runs import with_results

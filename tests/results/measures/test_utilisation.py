@@ -16,15 +16,15 @@ import pytest
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.results import ResultError
 from minitopo_dc.results.measures import utilisation
-from minitopo_dc.results.measures.congestion import needless_falls
+from minitopo_dc.results.measures.account import leg_failures, reordering_wait_ms
 from minitopo_dc.results.measures.limiting_factors import (
     SIGNS,
     Reason,
     Signs,
+    needless_falls,
     signs,
     strongest_sign,
 )
-from minitopo_dc.results.measures.pdcp import leg_failures, reordering_wait_ms
 from minitopo_dc.results.measures.utilisation import (
     arrived_copies,
     flow_rates,

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minitopo_dc.campaign.table import TEXT_TABLE, Facts, load, make_table
-from minitopo_dc.campaign.table import save as save_table
+from minitopo_dc.campaign.store import TEXT_TABLE, Facts, load, make_table
+from minitopo_dc.campaign.store import save as save_table
 from minitopo_dc.files import replacing
 from minitopo_dc.results import ResultError
 from minitopo_dc.results.tables.runs import results_table, with_results

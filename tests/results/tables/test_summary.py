@@ -19,8 +19,8 @@ from minitopo_dc import load
 from minitopo_dc.results import compare_table, render_table
 from minitopo_dc.results.judge import blank_result
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.results.tables.columns import main_measure, setting_of, value_name
-from minitopo_dc.results.tables.markdown import as_markdown
+from minitopo_dc.results.tables.runs import main_measure, setting_of, value_name
+from minitopo_dc.results.tables.sheet import as_markdown
 from minitopo_dc.results.tables.summary import mean_tables
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import no_result, result, save, table_of
