@@ -24,8 +24,8 @@ from minitopo_dc.link import (
 from minitopo_dc.link.queue.codel import CoDel
 from minitopo_dc.link.queue.discipline import Red, Step
 from minitopo_dc.link.queue.pie import DualPi2, Pie
-from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace
+from tests.native.driven import DrivenLeg
 
 MS = 1_000_000
 probabilities = st.floats(0, 1)
@@ -143,7 +143,7 @@ class Numbered:
 
 
 @st.composite
-def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[Numbered], NativeLeg]:
+def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[Numbered], DrivenLeg]:
     """The same leg on both cores."""
     rlc, discipline = draw(st.one_of(st.none(), rlcs())), draw(disciplines)
     parameters = LegParameters(
@@ -159,7 +159,7 @@ def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[Numbered], NativeLeg]:
     capacity, seed = draw(capacities()), draw(st.integers(0, 2**32))
     return (
         make_leg(parameters, capacity(), Random(seed), rlc),
-        NativeLeg(parameters, capacity(), Random(seed), rlc),
+        DrivenLeg(parameters, capacity(), Random(seed), rlc),
     )
 
 
