@@ -103,4 +103,4 @@ def table(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
         return f"{values.mean():.3g} ± {(interval.high - interval.low) / 2:.2g}"
 
     shown = runs.groupby(["network", "way"], sort=False)[measure].apply(text).unstack()
-    return shown.reindex(columns=dict.fromkeys(runs["way"]), index=dict.fromkeys(runs["network"]))
+    return shown.reindex(columns=runs["way"].unique(), index=runs["network"].unique())
