@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.linux_guest.library import missing
+from minitopo_dc.linux_guest import missing
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch
 from minitopo_dc.virtual.run import run_virtual

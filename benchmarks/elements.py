@@ -68,8 +68,8 @@ def compiled(directory: Path) -> Path:
 @contextmanager
 def between(kind: str, program: Path, directory: Path) -> Iterator[Between]:
     """Give fresh hosts with what carries packets between them, for a block."""
+    from minitopo_dc.real.network.elements import testbed
     from minitopo_dc.real.network.hosts import network
-    from minitopo_dc.real.network.testbed import testbed
 
     core = CAPTURED.get(kind, kind)
     if core in ("python", "native"):

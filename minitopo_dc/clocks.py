@@ -11,17 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
 
+from minitopo_dc import linux_guest
 from minitopo_dc.extension.make import BuildError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
-from minitopo_dc.linux_guest import library as linux_guest
 from minitopo_dc.linux_guest.build import build_agent
 from minitopo_dc.native import library as native
 from minitopo_dc.native.library import build as build_native
-from minitopo_dc.quic.noq import library as noq
-from minitopo_dc.quic.noq.library import build as build_noq
-from minitopo_dc.quic.picoquic import library as picoquic
-from minitopo_dc.quic.picoquic.library import build as build_picoquic
+from minitopo_dc.quic import noq, picoquic
 from minitopo_dc.results.judge import crashed
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario, runners_of, unsupported_reason
@@ -164,8 +161,8 @@ Part = tuple[Callable[[], str | None], Callable[[Callable[[str], None]], Path]]
 NATIVE, PICOQUIC, NOQ, PROXY = "the native core", "picoquic", "noq", "the MPTCP proxy"
 PARTS: dict[str, Part] = {
     NATIVE: (native.missing, build_native),
-    PICOQUIC: (picoquic.missing, build_picoquic),
-    NOQ: (noq.missing, build_noq),
+    PICOQUIC: (picoquic.EXTENSION.missing, picoquic.build),
+    NOQ: (noq.EXTENSION.missing, noq.build),
     PROXY: (linux_guest.proxy_missing, build_agent),
 }
 WITHOUT = {

@@ -9,13 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, ClassVar, Literal, Protocol, TypeVar
+from typing import IO, Annotated, Any, ClassVar, Literal, Protocol, TypeVar
+
+from pydantic import ConfigDict
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.fields import PathPlan
+from minitopo_dc.fields import IpVersion, PathPlan, Settings
+from minitopo_dc.fields.ranges import within
 from minitopo_dc.registry import Registry
 from minitopo_dc.runners.addresses import is_bound
-from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.programs import Tool
 from minitopo_dc.runners.virtual import GuestTransport, VirtualTransport
 from minitopo_dc.workloads import (
@@ -26,6 +28,28 @@ from minitopo_dc.workloads import (
     get_workload,
     workload_names,
 )
+
+MOST = 2**62 - 1
+"""Of every size: what QUIC can write (RFC 9000, section 16)."""
+Size = Annotated[int, *within(1, MOST)]
+ETHERNET_BYTES = 1500
+"""Of IP in a frame of Ethernet (RFC 894)."""
+SocketBuffer = Annotated[int, *within(1, 2**30 - 1, "bytes")]
+"""The kernel doubles it, in a C int (socket(7), SO_RCVBUF)."""
+
+
+class Options(Settings):
+    """Options of a runner that has none; a subclass has those of another runner.
+
+    Each is a whole number from 1 on, a number with a range of `settings.ranges`, one of some words
+    or a switch; one that may be None is None unless it is given.
+    """
+
+    model_config = ConfigDict(strict=True)
+
+    def packet_bytes(self, ip_version: IpVersion) -> int | None:  # noqa: ARG002 (a hook)
+        """Return the size of the transport's largest IP packets in bytes, None if not known."""
+        return None
 
 
 class TransferFailed(MinitopoDcError):  # noqa: N818 (it is an outcome, the status `failed`)
@@ -381,8 +405,7 @@ STACKS = (
     "aioquic.runner",
     "ngtcp2",
     "mptcp.runner",
-    "sans_io.picoquic",
-    "sans_io.noq",
+    "sans_io.runner",
     "icmp",
     "command.runner",
 )

@@ -16,8 +16,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
 from minitopo_dc.runners.processes.process import last_json
-from minitopo_dc.runners.processes.start_signal import wait_for_start
-from minitopo_dc.runners.programs import ProgramSettings, Tool, not_installed
+from minitopo_dc.runners.programs import ProgramSettings, Tool, not_installed, wait_for_start
 from minitopo_dc.workloads import Measurement, Ping
 
 

@@ -18,19 +18,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from minitopo_dc.linux_guest.library import missing as missing_guest
+from minitopo_dc.linux_guest import missing as missing_guest
 from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.processes.process import last_json, log_tail, source_address, user_of
-from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.processes.udp_socket import set_receive_buffer, socket_drops
-from minitopo_dc.runners.programs import ProgramSettings, Tool, not_installed
+from minitopo_dc.runners.programs import ProgramSettings, Tool, not_installed, wait_for_start
 from minitopo_dc.runners.quic import DatagramRunner, download_directory, downloaded_file, website
 from minitopo_dc.runners.virtual import GuestTransport
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Workload
-from minitopo_dc.workloads.content import content_sha256, file_sha256
+from minitopo_dc.workloads.exchange import content_sha256, file_sha256
 
 QLOG_UNIT_S = 1e-3
 """ngtcp2 writes its qlog's times in whole milliseconds (lib/ngtcp2_qlog.c)."""

@@ -1,11 +1,19 @@
-"""Programs of runners: this project's, with a JSON file of settings as argument, and others."""
+"""Programs of runners: this project's, with a JSON file of settings as argument, and others.
+
+A Python client takes some tenths of a second to import what it needs. If that passed behind time
+zero of the legs, their traces and changes would be so much further than on the virtual clock. So
+the session starts such a client before time zero, with a socket as standard input; the client says
+on it that it is ready, and is told time zero on it, at which it begins to connect.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import socket
 import sys
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,3 +104,55 @@ def not_installed(tools: Iterable[Tool], system: str = "Debian and Ubuntu") -> s
     packages = " ".join(tool.package or tool.name for tool in missing)
     verb = "is" if len(missing) == 1 else "are"
     return f"{names} {verb} not installed ({system}: apt-get install {packages})"
+
+
+READY = b"ready\n"
+_STANDARD_INPUT = 0
+
+
+class StartSignal:
+    """The session's end: it learns that the client is ready, and tells it to start."""
+
+    def __init__(self) -> None:
+        """Make a pair of sockets, of which `client_end` becomes the client's standard input."""
+        self._session_end, self.client_end = socket.socketpair()
+
+    def wait_ready(self, timeout_s: float) -> bool:
+        """Wait until the client is ready; return whether it is, and False if it has ended before.
+
+        Raises:
+            TimeoutError: it is neither after `timeout_s`.
+        """
+        self.client_end.close()  # from now on the client has the only one
+        self._session_end.settimeout(timeout_s)
+        return self._session_end.recv(len(READY), socket.MSG_WAITALL) == READY
+
+    def give(self, begin_ns: int) -> None:
+        """Tell the client to start, and time zero of the legs (ns of the monotonic clock)."""
+        self._session_end.sendall(b"%d\n" % begin_ns)
+
+    def close(self) -> None:
+        """Close both ends; a client that still waits ends."""
+        self._session_end.close()
+        self.client_end.close()
+
+
+def wait_for_start() -> int:
+    """Say that this client is ready, and return time zero of the legs when the session tells it.
+
+    A client that no session started has no socket as standard input: its time zero is now. A
+    client whose session has gone ends.
+
+    Returns:
+        Time zero in ns of the monotonic clock.
+    """
+    try:
+        session = socket.socket(fileno=os.dup(_STANDARD_INPUT))
+    except OSError:
+        return time.monotonic_ns()
+    with session, session.makefile("rb") as told:
+        session.sendall(READY)
+        line = told.readline()
+    if not line:
+        sys.exit("the session has ended before the start")
+    return int(line)

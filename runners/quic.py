@@ -10,11 +10,18 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
-from minitopo_dc.runners.base import Runner, Transfer, TransferFailed
-from minitopo_dc.runners.options import ETHERNET_BYTES, Options, Size, SocketBuffer
+from minitopo_dc.runners.base import (
+    ETHERNET_BYTES,
+    Options,
+    Runner,
+    Size,
+    SocketBuffer,
+    Transfer,
+    TransferFailed,
+)
 from minitopo_dc.runners.programs import ProgramSettings
 from minitopo_dc.workloads import Realtime, Workload, WorkloadField
-from minitopo_dc.workloads.content import write_content
+from minitopo_dc.workloads.exchange import write_content
 
 MEBIBYTE = 1024 * 1024
 

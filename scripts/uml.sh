@@ -6,7 +6,7 @@
 # is shared and writable. One processor; memory: $UML_MEMORY (512M).
 set -euo pipefail
 
-readonly GUEST='from minitopo_dc.linux_guest.library import parts; print(parts().kernel)'
+readonly GUEST='from minitopo_dc.linux_guest import parts; print(parts().kernel)'
 
 host() {
     local kernel shared

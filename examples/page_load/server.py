@@ -35,9 +35,8 @@ from minitopo_dc.runners.processes.udp_socket import (
     receive_batch,
     wait_readable,
 )
-from minitopo_dc.runners.tcp.application import Application
-from minitopo_dc.runners.tcp.server import listen, serve_requests
-from minitopo_dc.runners.tcp.watch import TcpWatch
+from minitopo_dc.runners.tcp.info import TcpWatch
+from minitopo_dc.runners.tcp.server import Application, listen, serve_requests
 from minitopo_dc.workloads.exchange import ContentServer, Find
 
 DATAGRAM_BYTES = 1200

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
 
-from minitopo_dc.workloads.content import BLOCK
-from minitopo_dc.workloads.exchange import Content
+from minitopo_dc.workloads.exchange import BLOCK, Content
 
 OBJECTS = 40
 """Issued as the size of a page by this project; the median page of 2024 has 71."""

@@ -32,8 +32,8 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.linux_guest.build import SERIES, build_agent
 from minitopo_dc.linux_guest.build import build as build_linux
 from minitopo_dc.native.library import build as build_native
-from minitopo_dc.quic.noq.library import build as build_noq
-from minitopo_dc.quic.picoquic.library import build as build_picoquic
+from minitopo_dc.quic.noq import build as build_noq
+from minitopo_dc.quic.picoquic import build as build_picoquic
 from minitopo_dc.runners.base import Builder, all_runners
 
 HELP = "build the native core, picoquic, noq, the Linux guest, or a proxy, or get aioquic of 2020"

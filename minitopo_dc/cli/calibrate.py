@@ -43,8 +43,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Measure and print; return 1 when that failed, else 0."""
     require_real("calibrate")
-    from minitopo_dc.real.network.elements import ElementFailedError  # noqa: PLC0415
     from minitopo_dc.real.run.calibration import calibrate  # noqa: PLC0415
+    from minitopo_dc.runs.perform import RunFailedError  # noqa: PLC0415
 
     fields = {"legs": leg_settings(arguments), "seed": arguments.seed}
     own = {"transport": "tcp", "mode": "sc"}
@@ -52,7 +52,7 @@ def execute(arguments: argparse.Namespace) -> int:
     try:
         with Console(stderr=True).status("measuring each leg in two runs"):
             quantities = calibrate(scenario, arguments.seconds)
-    except ElementFailedError as error:
+    except RunFailedError as error:
         note(str(error))
         return 1
     if arguments.json:

@@ -31,7 +31,7 @@ from minitopo_dc.cli.screen import interrupted_with, kept_text, new_directory, n
 from minitopo_dc.clocks import require_real
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL
-from minitopo_dc.linux_guest.library import missing as missing_guest
+from minitopo_dc.linux_guest import missing as missing_guest
 from minitopo_dc.minitopo.mapping import paths_scenario
 from minitopo_dc.minitopo.topology import Topology, read_topology
 from minitopo_dc.numbers import amount, significant, whole

@@ -201,8 +201,8 @@ def open_command_line(scenario: Scenario, directory: Path) -> int:
     """
     # Imported here, as the rest of the command line must work without Mininet.
     from minitopo_dc.real.machine import save_facts
-    from minitopo_dc.real.network.elements import ElementFailedError, stop_all
-    from minitopo_dc.real.network.testbed import testbed
+    from minitopo_dc.real.network.elements import stop_all, testbed
+    from minitopo_dc.runs.perform import RunFailedError
 
     save_facts(directory)
     scenario.save(directory / "scenario.yaml")
@@ -212,7 +212,7 @@ def open_command_line(scenario: Scenario, directory: Path) -> int:
             bed.start()
             bed.hosts.command_line()
             stop_all(bed.elements)
-    except ElementFailedError as error:
+    except RunFailedError as error:
         note(str(error))
         return 1
     note(f"files: {directory}")

@@ -17,7 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from traitlets import TraitError
 
-from minitopo_dc import plots
+from minitopo_dc import linux_guest, plots
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.exploration.choice import (
     DELAYS,
@@ -30,7 +30,6 @@ from minitopo_dc.exploration.choice import (
     compared,
 )
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.linux_guest import library as guest
 from minitopo_dc.numbers import significant
 from minitopo_dc.pdcp.policies.policy import policy_names
 from minitopo_dc.plots.over_time import LEGS
@@ -67,7 +66,7 @@ def draw(comparison: Comparison, figure: Figure | None = None) -> Any:
     grid, runs = grid_of(figure, 2, 2), comparison.runs
     bars, rate, carried, delay = grid.flat
     plots.comparison(runs, ax=bars)
-    bars.set(title="goodput", xlabel="Mbit/s; frame: what the legs could carry")
+    bars.set(title="goodput", xlabel="Mbit/s; grey line: no way can be faster")
     first = runs[(runs["seed"] == runs["seed"].iloc[0]) & (runs["status"] == "ok")]
     _rates(rate, {row["way"]: row for row in first.to_dict("records")}, comparison.directory)
     ways = plots.ordered(runs["way"])
@@ -285,7 +284,7 @@ def _rest_row(choice: Choice) -> Row:
     xn = _slider("xn_ms", choice.xn_ms, "Xn (ms)")
     xn.disabled = choice.dc != "deployable"
     chosen.observe(lambda _: xn.set_trait("disabled", chosen.value != "deployable"), "value")
-    no_kernel = guest.missing()
+    no_kernel = linux_guest.missing()
     return {
         "size_mb": _slider("size_mb", choice.size_mb),
         "congestion_control": widgets.Dropdown(

@@ -76,8 +76,9 @@ class Extension:
             return None
         return f"{self.title} is {absence(self.name, self.file_name())} (get it: {self.command})"
 
+    @functools.cache  # noqa: B019 (there are three, which live as long as the process)
     def load(self) -> Any:
-        """Return the loaded extension, with `ffi` and `lib` of cffi.
+        """Return the extension, loaded once, with `ffi` and `lib` of cffi.
 
         Raises:
             NotBuiltError: it is not here, or cannot be loaded.

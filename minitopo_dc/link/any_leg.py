@@ -24,9 +24,9 @@ from minitopo_dc.link.queue.discipline import AtQueue, Ecn, QueueDiscipline, Ver
 from minitopo_dc.units import NS_PER_S
 
 T = TypeVar("T")
-Served = Callable[[Any, int, int, int], None]
-"""Takes a packet that passes on to propagation, and when (ns) its transmission began, when all of
-it was sent once, and when the receiver had it, in order."""
+Served = Callable[[Any, int, int, int, int], None]
+"""Takes a packet that passes on to propagation, and when (ns) it joined the queue, when its
+transmission began, when all of it was sent once, and when the receiver had it, in order."""
 
 NEVER = 1 << 100
 """In ns, packets or bytes: beyond any run."""

@@ -225,13 +225,13 @@ class CapacityLeg(QueuedLeg[T]):
         queue = self._queue
         while self._finish <= now:
             finish = self._finish
-            packet, size, lost, *_ = queue.popleft()
+            packet, size, lost, _, pushed, _ = queue.popleft()
             self._queue_bytes -= size
             if lost:
                 self._dropped_loss += 1
             else:
                 if self._served is not None:
-                    self._served(packet, self._begun, finish, finish)
+                    self._served(packet, pushed, self._begun, finish, finish)
                 self._air.put(finish + self._head_delay, size, packet)
             self._finish = NEVER
             if queue and (self._discipline is None or self._choose(finish)):

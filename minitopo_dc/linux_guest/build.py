@@ -21,7 +21,7 @@ from typing import NamedTuple
 from minitopo_dc.extension import build_directory, digest_file, digest_of, is_intact, put
 from minitopo_dc.extension.make import LOCK, SCRATCH, BuildError, build_lock, remove_others, run
 from minitopo_dc.files import UnreadableError, check_size, write_whole
-from minitopo_dc.linux_guest.library import (
+from minitopo_dc.linux_guest import (
     AGENT,
     CACHE,
     CONFIGURATION,

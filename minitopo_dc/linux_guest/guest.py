@@ -17,7 +17,7 @@ from cffi import FFI
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.extension import NotBuiltError
-from minitopo_dc.linux_guest.library import COMMAND, HEADER, parts
+from minitopo_dc.linux_guest import COMMAND, HEADER, parts
 from minitopo_dc.scratch import scratch
 
 DIRECTORY, PROGRAM = 0o040755, 0o100755

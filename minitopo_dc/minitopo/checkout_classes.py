@@ -15,10 +15,9 @@ from typing import Any
 
 from minitopo_dc.minitopo.checkout import Checkout, ipv6_of
 from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY
-from minitopo_dc.real.network.elements import ElementProcess, running, stop_all
+from minitopo_dc.real.network.elements import ElementProcess, running, set_sysctl, stop_all
 from minitopo_dc.real.network.host_capture import captured
 from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.real.network.testbed import set_sysctl
 from minitopo_dc.real.run.real import make_jobs, run_flows
 from minitopo_dc.real.run.watch import Watch
 from minitopo_dc.results.judge import blank_result, judge
@@ -71,7 +70,7 @@ class Context:
         """End the elements in order, and return their summaries, gnb's first.
 
         Raises:
-            ElementFailedError: an element failed.
+            RunFailedError: an element failed.
         """
         elements, self.elements = self.elements, []
         try:

@@ -10,7 +10,6 @@ from typing import Any, get_args
 
 from minitopo_dc.fields import Direction, SettingsError
 from minitopo_dc.minitopo.lines import Line, ParameterFile, boolean, fields, number, whole, word
-from minitopo_dc.minitopo.netem import parse_command
 from minitopo_dc.minitopo.path_parameters import (
     LONGEST_S,
     PATH_AT,
@@ -18,6 +17,7 @@ from minitopo_dc.minitopo.path_parameters import (
     PathLines,
     PathParameters,
     PathType,
+    netem_change,
     path_of_key,
     read_path,
     read_path_lines,
@@ -229,7 +229,7 @@ def _change(line: Line) -> dict[str, float]:
     seconds, comma, command = (part.strip() for part in line.value.partition(","))
     if not comma:
         raise line.error("write seconds,command, for instance 5,delay 30ms loss 1%")
-    return {"at_s": number(line, seconds, "seconds", 0, LONGEST_S), **parse_command(line, command)}
+    return {"at_s": number(line, seconds, "seconds", 0, LONGEST_S), **netem_change(line, command)}
 
 
 def _existing_path(line: Line, paths: dict[PathKey, PathParameters]) -> PathKey:

@@ -153,9 +153,9 @@ int64_t view_mean_delay(const transmit *of, int leg);
 int64_t view_credit(const transmit *of, int leg);
 
 /* FlowControl of pdcp/transmitting/flow_control.py; 0: no status_bytes, no limit of the rate, no fill_packets;
- * -1: no fill_bytes. */
+ * -1: no fill_bytes, no fill. */
 typedef struct {
-    int64_t interval, delay, desired, status_bytes, jitter, rate_bps, fill_packets, fill_bytes;
+    int64_t interval, delay, desired, status_bytes, jitter, rate_bps, fill_packets, fill_bytes, fill;
     double loss;
 } flow_control;
 
@@ -181,12 +181,25 @@ int64_t transmit_next_count(const transmit *self);
 /* A report came: 0 if it is made use of, 1: stale, 2: of COUNTs that were not sent. */
 int transmit_report(transmit *self, int64_t number, const reception *legs, int64_t now);
 
-/* The drivers of legs and bearers on either clock; who makes one gives away what it drives. */
+/* The drivers of a router host's legs and bearers on either clock; who makes one gives away what it drives. */
 
+typedef struct router router;
 typedef struct leg_driver leg_driver;
 typedef struct transmit_driver transmit_driver;
 typedef struct receive_driver receive_driver;
 
+/* Real packets that a leg or bearer did not get, and those of a host's own that the kernel did not send on a leg. */
+typedef struct {
+    int64_t malformed, refused_options, handed_back, refused;
+} uncarried;
+
+leg_driver *router_leg(router *self, leg *of, int number);
+transmit_driver *router_transmit(router *self, transmit *entity, leg_driver **legs, int count);
+/* `keys` tell the bearer's legs apart where its PDUs arrive: numbers of legs, or indices of interfaces. */
+receive_driver *router_receive(router *self, receive *entity, report_maker *maker, const int *keys, int count);
+const uncarried *leg_driver_uncarried(const leg_driver *self);
+const uncarried *transmit_driver_uncarried(const transmit_driver *self);
+const uncarried *receive_driver_uncarried(const receive_driver *self);
 /* The leg was changed from outside: find its next moment anew. */
 void leg_driver_rearm(leg_driver *self);
 /* Legs went down or up, or got another rate, or the receiver reported. */
@@ -213,6 +226,7 @@ enum { STEP_DUE, STEP_EVENTS, STEP_SEND_FAILED, STEP_NO_WAY };
 
 network *network_new(int64_t now, python_calls calls, void *handle);
 void network_free(network *self);
+router *network_router(network *self);
 
 /* Fire what is due until it is stopped, until `end`, or until nothing is left to do. */
 void network_run(network *self, int64_t end);
@@ -222,11 +236,6 @@ void network_fail(network *self);
 python_timer *network_timer(network *self, void *handle);
 void python_timer_set(python_timer *self, int64_t moment);
 int64_t python_timer_at(const python_timer *self);
-
-leg_driver *network_leg(network *self, leg *of, int number);
-transmit_driver *network_transmit(network *self, transmit *entity, leg_driver **legs, int count);
-/* `legs`: the numbers of the bearer's. */
-receive_driver *network_receive(network *self, receive *entity, report_maker *maker, const int *legs, int count);
 
 /* What a flow's packets take: a bearer (NULL: none) or else a leg; behind a leg the other end of the
  * bearer. `delay` is that before either end of the bearer, `before` and `after` those of the wires to and from the
@@ -256,12 +265,6 @@ enum { MAX_STALLS = 1000 };
 typedef struct element element;
 typedef struct capture capture; /* of a leg, in a file */
 
-/* What a leg or bearer counts beside its core; who counts not all of it leaves 0. */
-typedef struct {
-    int64_t malformed, refused_options, handed_back;
-    int64_t refused; /* packets of the element's own that the kernel did not send */
-} element_counters;
-
 /* How late what was due was served: entry i of `lateness` counts delays of i bits in ns. */
 typedef struct {
     int64_t lateness[64], stalls, stalled_at[1000], stalled_for[1000];
@@ -270,18 +273,15 @@ typedef struct {
 /* `netlink`: the socket that all queues are bound to. */
 element *element_new(int netlink);
 void element_free(element *self);
-leg_driver *element_add_leg(element *self, leg *of, int number, element_counters *counters);
-/* The queue, from 0 to 511 as all, of packets that leave on the leg without a bearer. */
+router *element_router(element *self);
+/* The queue, from 0 to 511 as all, of packets that leave on a leg without a bearer, of a bearer's SDUs or PDUs. */
 void element_leg_queue(leg_driver *self, int queue);
+void element_transmit_queue(transmit_driver *self, int queue);
+void element_receive_queue(receive_driver *self, int queue);
 /* Sockets for what is sent on the leg besides; -1: there is none. */
 void element_leg_raw(leg_driver *self, int ipv4, int ipv6);
 /* Put a datagram of the element's own on the leg. */
 void element_leg_send(leg_driver *self, const uint8_t *ip, int length, int64_t now);
-transmit_driver *element_add_transmit(element *self, transmit *entity, leg_driver **legs, int count, int sn_bits,
-                                      int queue, element_counters *counters);
-/* `indices`: of the interfaces that the legs' PDUs enter by. */
-receive_driver *element_add_receive(element *self, receive *entity, report_maker *maker, const int *indices,
-                                    int count, int sn_bits, int queue, element_counters *counters);
 /* Have `element_run` come back when a descriptor can be read. */
 void element_watch(element *self, int descriptor);
 /* The same at a moment, until it is set anew. */

@@ -8,9 +8,8 @@ packets to let one go is to give the kernel its verdict, in virtual time it is a
 from __future__ import annotations
 
 import dataclasses
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 from minitopo_dc.link import AnyLeg
 from minitopo_dc.pdcp import (
@@ -50,6 +49,14 @@ class Loop(Protocol):
 class HeldPacket(Protocol):
     """A packet that waits while a core holds it."""
 
+    @property
+    def bearer(self) -> int | None:
+        """Return the number of the bearer whose PDU it is; None: it is none."""
+
+    @property
+    def number(self) -> int:
+        """Return the PDU's COUNT, or its SN where nobody knows more of it."""
+
     def accept(self) -> None:
         """Let the packet go on: on its leg, or up to who waits for it."""
 
@@ -57,55 +64,32 @@ class HeldPacket(Protocol):
         """Discard the packet for good."""
 
 
-class PduOnLeg:
-    """A bearer's PDU in a leg's queue, which data recovery may take back."""
-
-    __slots__ = ("bearer", "number")
-
-    def __init__(self, bearer: int, number: int) -> None:
-        self.bearer = bearer
-        self.number = number
-        """Its COUNT, or its SN where nobody knows more of it."""
-
-    @property
-    def pdu(self) -> PduOnLeg:
-        """Return this PDU, as what holds it on its way through a leg does."""
-        return self
-
-    @property
-    def flow_id(self) -> bytes:
-        """Return the same for all PDUs of a bearer, which a leg cannot tell apart."""
-        return b"bearer %d" % self.bearer
-
-
-def pdu_in(packet: object) -> PduOnLeg | None:
-    """Return the PDU that a packet on a leg is or holds; None if no bearer has it."""
-    pdu: PduOnLeg | None = getattr(packet, "pdu", None)
-    return pdu
-
-
-Packet = TypeVar("Packet", bound=HeldPacket)
-
-
-class LegDriver(Generic[Packet]):
+class LegDriver:
     """The driver of one direction of a leg; a timed part."""
 
-    def __init__(self, number: int, leg: AnyLeg[Packet], loop: Loop) -> None:
+    mtu: int | None = None
+    """What is larger (bytes) is answered by ICMP; None: nothing is."""
+    answer: Callable[[Any], None]
+    """Takes a packet that is larger than `mtu`, whose source is to be told."""
+
+    def __init__(self, number: int, leg: AnyLeg[Any], loop: Loop) -> None:
         """Run the leg of this number on a host's loop."""
         self.number = number
         self.leg = leg
         self.next_timeout = leg.next_timeout
-        self.other: LegDriver[Packet] | None = None
+        self.other: LegDriver | None = None
         """The other direction, where both share a medium: what happens to one changes both."""
         self._alarm = loop.add_timed(self)
 
-    def push(self, packet: Packet, size: int, now: int) -> None:
+    def push(self, packet: HeldPacket, size: int, now: int) -> None:
         """Put a packet of `size` bytes on the leg."""
+        if self.mtu is not None and size > self.mtu:
+            self.answer(packet)
         if not self.leg.push(packet, size, now):
             packet.drop()
         self.rearm()
 
-    def flush(self, which: Callable[[Packet], bool], now: int) -> Sequence[Packet]:
+    def flush(self, which: Callable[[HeldPacket], bool], now: int) -> Sequence[HeldPacket]:
         """Take packets out of the leg's queue; the caller has to drop them."""
         flushed = self.leg.flush(now, which)
         self.rearm()
@@ -127,40 +111,32 @@ class LegDriver(Generic[Packet]):
             self.other._alarm.rearm()
 
 
-class TransmitLeg(Protocol):
-    """A leg as a transmitting bearer sees it."""
-
-    @property
-    def number(self) -> int:
-        """Return the number of the leg."""
-
-    def flush(self, which: Callable[[Any], bool], now: int) -> Sequence[Any]:
-        """Take packets out of the leg's queue; the caller has to drop them."""
+Carry = Callable[[Pdu[Any], LegDriver], tuple[HeldPacket, int]]
+"""Makes the packet of a PDU on a leg, and says how many bytes it has."""
 
 
-Sdu = TypeVar("Sdu", bound=HeldPacket)
-AnyTransmitLeg = TypeVar("AnyTransmitLeg", bound=TransmitLeg)
-
-
-class TransmitDriver(ABC, Generic[Sdu, AnyTransmitLeg]):
+class TransmitDriver:
     """The driver of one bearer's transmitting entity; a timed part that comes before the legs."""
 
     def __init__(
         self,
         bearer: int,
-        entity: TransmittingEntity[Sdu],
-        legs: Sequence[AnyTransmitLeg],
+        entity: TransmittingEntity[Any],
+        legs: Sequence[LegDriver],
         loop: Loop,
+        carry: Carry,
     ) -> None:
-        """Put the PDUs of a bearer of this number on these legs."""
+        """Put the PDUs of a bearer of this number on these legs, as packets that `carry` makes."""
         self.bearer = bearer
         self.entity = entity
         self.next_timeout = entity.next_timeout
+        self._carry = carry
         self._legs = list(legs)
+        self._ways = self._legs
         self._follows = entity.follows_legs
         self._alarm = loop.add_timed(self, first=True) if self._follows else None
 
-    def push(self, sdu: Sdu, size: int, now: int, facts: PacketFacts | None) -> None:
+    def push(self, sdu: Any, size: int, now: int, facts: PacketFacts | None) -> None:
         """Give an SDU a number, and put it on the leg or legs of its policy.
 
         Args:
@@ -182,8 +158,7 @@ class TransmitDriver(ABC, Generic[Sdu, AnyTransmitLeg]):
             flushed = self._legs[position].flush(self._is_own, now)
             for packet in flushed:
                 packet.drop()
-            numbers = [packet.pdu.number for packet in flushed]
-            self.entity.leg_lost(position, numbers, now)
+            self.entity.leg_lost(position, [packet.number for packet in flushed], now)
         while pdus := self.entity.poll(now):
             self._put(pdus, now)
         for sdu in self.entity.dropped():
@@ -194,18 +169,39 @@ class TransmitDriver(ABC, Generic[Sdu, AnyTransmitLeg]):
         if self._follows:
             self._submit(now)
 
+    def use(self, present: Sequence[bool]) -> None:
+        """Send what is meant for an absent leg on the next one that is present, from now on.
+
+        If none is present, it goes on the one that is meant. The policy does not notice: the number
+        of its legs stays the same.
+        """
+        legs = self._legs
+        self._ways = []
+        for position in range(len(legs)):
+            order = (*range(position, len(legs)), *range(position))
+            self._ways.append(legs[next((i for i in order if present[i]), position)])
+
     def _submit(self, now: int) -> None:
         self.handle(now)
         if self._alarm is not None:
             self._alarm.rearm()
 
-    def _is_own(self, packet: object) -> bool:
-        pdu = pdu_in(packet)
-        return pdu is not None and pdu.bearer == self.bearer
+    def _is_own(self, packet: HeldPacket) -> bool:
+        return packet.bearer == self.bearer
 
-    @abstractmethod
-    def _put(self, pdus: Sequence[Pdu[Sdu]], now: int) -> None:
+    def _put(self, pdus: Sequence[Pdu[Any]], now: int) -> None:
         """Put PDUs on their legs."""
+        if self._ways != self._legs:
+            pdus = self._without_merged_copies(pdus)
+        for pdu in pdus:
+            leg = self._ways[pdu.leg]
+            packet, size = self._carry(pdu, leg)
+            leg.push(packet, size, now)
+
+    def _without_merged_copies(self, pdus: Sequence[Pdu[Any]]) -> list[Pdu[Any]]:
+        """Return the PDUs without duplicates whose own leg is absent and that share another leg."""
+        first = {(pdu.count, self._ways[pdu.leg]): pdu for pdu in reversed(pdus)}
+        return [pdu for pdu in pdus if first[pdu.count, self._ways[pdu.leg]] is pdu]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -226,13 +222,13 @@ def with_bytes(statistics: ReceiveStatistics, delivered_bytes: int) -> DeliveryS
     return DeliveryStatistics(**values, delivered_bytes=delivered_bytes)
 
 
-class ReceiveDriver(ABC, Generic[Sdu]):
+class ReceiveDriver:
     """The driver of one bearer's receiving entity; a timed part."""
 
     def __init__(
         self,
         bearer: int,
-        entity: ReceivingEntity[Sdu],
+        entity: ReceivingEntity[Any],
         loop: Loop,
         *,
         reports: ReportMaker | None = None,
@@ -246,7 +242,7 @@ class ReceiveDriver(ABC, Generic[Sdu]):
         self._alarm = loop.add_timed(self)
 
     def push(
-        self, sn: int, sdu: Sdu, size: int, leg: int, now: int, *, count: int | None = None
+        self, sn: int, sdu: Any, size: int, leg: int, now: int, *, count: int | None = None
     ) -> None:
         """Take a PDU that arrived, and deliver what is in order then.
 
@@ -268,28 +264,16 @@ class ReceiveDriver(ABC, Generic[Sdu]):
     def handle(self, now: int) -> None:
         """Let go of SDUs that are in order, or have waited long enough."""
         for sdu in self.entity.poll(now):
-            self._delivered_bytes += self._size(sdu)
+            self._delivered_bytes += sdu.size
             sdu.accept()
 
     def statistics(self) -> DeliveryStatistics:
         """Return the delivery counters up to now."""
         return with_bytes(self.entity.statistics(), self._delivered_bytes)
 
-    @abstractmethod
-    def _size(self, sdu: Sdu) -> int:
-        """Return the bytes of an SDU's IP packet."""
 
-
-class HasState(Protocol):
-    """A leg, as reports see it."""
-
-    @property
-    def is_up(self) -> bool:
-        """Return whether the leg is up; it is not in an outage."""
-
-
-Way = tuple[HasState, Callable[[bytes, int], None]]
-"""A leg, and what puts a report on it at a time (ns)."""
+Way = tuple[Any, Callable[[bytes, int], None]]
+"""A leg, which says whether it `is_up`, and what puts a report on it at a time (ns)."""
 
 
 class ReportSender:

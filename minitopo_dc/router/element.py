@@ -11,11 +11,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 from minitopo_dc.link import AnyLeg, Bernoulli, WifiPath, make_leg
-from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, TransmittingEntity
-from minitopo_dc.router.drivers import Loop, ReceiveDriver, ReportSender, TransmitDriver, Way
+from minitopo_dc.pdcp import TransmittingEntity
+from minitopo_dc.router.drivers import (
+    LegDriver,
+    Loop,
+    ReceiveDriver,
+    ReportSender,
+    TransmitDriver,
+    Way,
+)
 from minitopo_dc.router.echoes import EchoSender, Measures, Send, answering
 from minitopo_dc.router.recorder import Counters, Series
 from minitopo_dc.scenario import LegDirection
@@ -99,23 +106,7 @@ def _delays(radio: LegDirection, leg: AnyLeg[Any]) -> Iterator[tuple[int, Action
             yield moment, partial(leg.retune, delay=delay)
 
 
-class HasLeg(Protocol):
-    """A leg's driver, over real packets or in virtual time."""
-
-    @property
-    def leg(self) -> Any:
-        """Return the leg or its substitute, which can be started and has statistics."""
-
-    def rearm(self) -> None:
-        """Find the leg's next moment anew, after it was changed from outside."""
-
-
-Leg = TypeVar("Leg", bound=HasLeg)
-Transmit = TypeVar("Transmit", bound=TransmitDriver[Any, Any])
-Receive = TypeVar("Receive", bound=ReceiveDriver[Any])
-
-
-class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
+class AnyElement(ABC):
     """The legs and bearers of one router host; subclasses add what is specific to a clock."""
 
     def __init__(self, settings: ElementSettings) -> None:
@@ -132,7 +123,7 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
         return leg.build(paths, make=self._in_cells.get(leg.leg, make_leg))
 
     def _assemble(
-        self, legs: Mapping[int, Leg], seen: Mapping[int, AnyLeg[Any]], loop: Loop
+        self, legs: Mapping[int, LegDriver], seen: Mapping[int, AnyLeg[Any]], loop: Loop
     ) -> None:
         """Make bearers over the legs, and what counts and changes them.
 
@@ -143,10 +134,8 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
         """
         settings = self._settings
         self._legs, self._seen = legs, seen
-        self._transmit = [
-            self._transmitter(bearer, self._transmitting(bearer)) for bearer in settings.transmit
-        ]
-        self._receive = [self._received(bearer) for bearer in settings.receive]
+        self._transmit = [self._transmitter(bearer) for bearer in settings.transmit]
+        self._receive = [self._receiver(bearer) for bearer in settings.receive]
         for bearer, driver in zip(settings.transmit, self._transmit, strict=True):
             if (path := bearer.report) is not None and driver.entity.feedback is not None:
                 for leg in path.legs:
@@ -165,14 +154,12 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
         self._alarms = [loop.add_timed(part, first=True) for part in reversed(self._parts)][::-1]
 
     @abstractmethod
-    def _transmitter(self, bearer: TransmitBearer, entity: TransmittingEntity[Any]) -> Transmit:
-        """Return the driver of a transmitting entity."""
+    def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:
+        """Return the driver of a bearer's transmitting entity."""
 
     @abstractmethod
-    def _receiver(
-        self, bearer: ReceiveBearer, entity: ReceivingEntity[Any], reports: ReportMaker | None
-    ) -> Receive:
-        """Return the driver of a receiving entity."""
+    def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
+        """Return the driver of a bearer's receiving entity."""
 
     @abstractmethod
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
@@ -217,17 +204,13 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
         return counters
 
     def _transmitting(self, bearer: TransmitBearer) -> TransmittingEntity[Any]:
+        """Return a transmitting entity in Python over the legs that can be seen."""
         seen = [self._seen[number] for number in bearer.legs if number in self._seen]
         limits = self._settings.buffer_limits(bearer)
         control = self._settings.flow_control(bearer)
         return bearer.pdcp.transmitter(
             len(bearer.legs), seen, buffer_limits=limits, flow_control=control
         )
-
-    def _received(self, bearer: ReceiveBearer) -> Receive:
-        legs = len(bearer.legs)
-        entity = bearer.pdcp.receiver(legs)
-        return self._receiver(bearer, entity, bearer.pdcp.report_maker(entity, legs))
 
     def _reporters(self) -> Iterator[ReportSender]:
         """Make what sends the reports of each receiving bearer that makes any."""
@@ -254,7 +237,7 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
                 self._listen(leg.source, path.port, answering(self._report_way(leg, path.port)[1]))
 
 
-def _reported(driver: TransmitDriver[Any, Any], data: bytes, now: int) -> None:
+def _reported(driver: TransmitDriver, data: bytes, now: int) -> None:
     """Take in a report of a bearer's receiver, which changes what is known of the legs."""
     if driver.entity.feedback is not None:
         driver.entity.feedback.push(data, now)

@@ -20,7 +20,7 @@ from minitopo_dc.pdcp import (
 )
 from minitopo_dc.router.drivers import DeliveryStatistics, with_bytes
 from minitopo_dc.scenario import LegDirection, Pdcp
-from minitopo_dc.scenario.element import ElementLeg, ElementSettings, TransmitBearer
+from minitopo_dc.scenario.element import ElementLeg, ElementSettings, ReceiveBearer, TransmitBearer
 
 NO_PATHS: Mapping[int, WifiPath] = {}
 PYTHON_ONLY: Mapping[type[Settings], Sequence[str]] = {
@@ -44,17 +44,18 @@ class NativeReportMaker(ReportMaker):
 
 
 class NativeLegDriver:
-    """The twin of `LegDriver` in C, which a subclass gives its pointer."""
+    """The twin of `LegDriver` in C."""
 
-    pointer: Any
-
-    def __init__(self, leg: ElementLeg) -> None:
-        """Make the leg of these settings."""
+    def __init__(self, leg: ElementLeg, router: Any) -> None:
+        """Make the leg of these settings, and its driver on a router of C's."""
         self.number = leg.leg
         made = leg.build(NO_PATHS, make=NativeLeg)
         assert isinstance(made, NativeLeg)
         self.leg = made
         self._lib = library.library().lib
+        self.pointer = self._lib.router_leg(router, made.pointer, leg.leg)
+        """The driver in C, which has the leg."""
+        made.disown()
 
     def rearm(self) -> None:
         """Find the leg's next moment anew, after it was changed from outside."""
@@ -64,13 +65,22 @@ class NativeLegDriver:
 class NativeTransmitDriver:
     """The twin of `TransmitDriver` in C."""
 
-    pointer: Any
-
-    def __init__(self, bearer: int, entity: NativeTransmitter) -> None:
-        """Drive an entity of a bearer of this number."""
-        self.bearer = bearer
-        self.entity: Any = entity
+    def __init__(
+        self,
+        settings: ElementSettings,
+        bearer: TransmitBearer,
+        legs: Sequence[NativeLegDriver],
+        router: Any,
+    ) -> None:
+        """Make the entity of a bearer, which goes over these legs, and its driver."""
+        self.bearer = bearer.bearer
+        self.entity = native_transmitter(settings, bearer, [leg.leg for leg in legs])
         self._lib = library.library().lib
+        pointers = [leg.pointer for leg in legs]
+        self.pointer = self._lib.router_transmit(
+            router, self.entity.pointer, pointers, len(pointers)
+        )
+        self.entity.disown()
 
     def legs_changed(self, now: int) -> None:
         """React to legs that went down or up or got another rate, or to the receiver's report."""
@@ -80,19 +90,19 @@ class NativeTransmitDriver:
 class NativeReceiveDriver:
     """The twin of `ReceiveDriver` in C."""
 
-    pointer: Any
+    def __init__(self, bearer: ReceiveBearer, keys: Sequence[int], router: Any) -> None:
+        """Make the entity of a bearer, what makes its reports, and the driver.
 
-    def __init__(self, bearer: int, pdcp: Pdcp, legs: int) -> None:
-        """Make the entity of a bearer over so many legs, and what makes its reports."""
-        self.bearer = bearer
-        self.entity, self.reports = native_receiver(pdcp, legs)
+        `keys` tell its legs apart: their numbers, or the indices of their interfaces.
+        """
+        self.bearer = bearer.bearer
+        self.entity, self.reports = native_receiver(bearer.pdcp, len(keys))
         module = library.library()
         self._lib = module.lib
-        self.counts = module.ffi.NULL if self.reports is None else self.reports.counts.pointer
-        """What counts for the reports, in C."""
-
-    def disown(self) -> None:
-        """Leave the entity and the counts to their driver in C."""
+        counts = module.ffi.NULL if self.reports is None else self.reports.counts.pointer
+        self.pointer = self._lib.router_receive(
+            router, self.entity.pointer, counts, list(keys), len(keys)
+        )
         self.entity.disown()
         if self.reports is not None:
             self.reports.counts.disown()

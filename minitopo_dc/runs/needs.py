@@ -19,13 +19,12 @@ from typing import NamedTuple, get_args
 from minitopo_dc.fields import Direction
 from minitopo_dc.pdcp import sn_format
 from minitopo_dc.quic.configuration import IDLE_TIMEOUT_S
-from minitopo_dc.quic.picoquic.library import CUBIC, OWN_CUBIC
+from minitopo_dc.quic.picoquic import CUBIC, OWN_CUBIC
 from minitopo_dc.results.path_use import longest_delay_s, round_trip_s
 from minitopo_dc.results.run_result import CAUTIONS, RunResult, available_bits
-from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runners.options import Options
+from minitopo_dc.runners.base import Options, get_runner
 from minitopo_dc.runners.quic import QuicOptions
-from minitopo_dc.runners.sans_io.picoquic import TUNNEL_BYTES
+from minitopo_dc.runners.sans_io.runner import TUNNEL_BYTES
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegDirection, ResolvedFlow, Scenario
 from minitopo_dc.scenario.addresses import SERVER_PORT
 from minitopo_dc.scenario.pdcp import Pdcp

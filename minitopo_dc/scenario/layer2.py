@@ -47,23 +47,24 @@ from minitopo_dc.units import NS_PER_MS
 class SettingOf:
     """Marks a field that is a timer of PDCP, which a file has in ms or as one of some words."""
 
-    def __init__(
-        self, make: Callable[[float | str], Timer], number: type[float], *words: str
-    ) -> None:
+    def __init__(self, make: Callable[[float | str], Timer], number: Any, *words: str) -> None:
         """Take what makes the timer of a setting, and which type of number and words there are."""
-        self._make, self._number, self._words = make, number, words
+        self._make, self._values = make, number | Literal[words]
+        self._number = int if number is int else float
         self.description = ", ".join(f"`{word}`" for word in words)
 
     def __get_pydantic_core_schema__(
         self, _source: object, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         """Return the schema of the setting, which becomes a timer and is printed as it was."""
-        number = core_schema.float_schema() if self._number is float else core_schema.int_schema()
-        values = core_schema.union_schema([number, core_schema.literal_schema(list(self._words))])
-        printed = core_schema.plain_serializer_function_ser_schema(self._setting)
-        return core_schema.no_info_after_validator_function(
-            self._make, values, serialization=printed
+        return core_schema.no_info_wrap_validator_function(
+            self._timer,
+            handler.generate_schema(self._values),
+            serialization=core_schema.plain_serializer_function_ser_schema(self._setting),
         )
+
+    def _timer(self, value: Any, check: Callable[[Any], float | str]) -> Timer:
+        return value if isinstance(value, Timer) else self._make(check(value))
 
     def _setting(self, timer: Timer) -> float | str:
         setting = timer.setting

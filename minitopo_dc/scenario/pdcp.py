@@ -103,6 +103,8 @@ class DuplicationSettings(Settings):
 
 
 PerLeg = TypeVar("PerLeg")
+TReordering = Annotated[Timer, SettingOf(Timer.t_reordering, Milliseconds, "infinity", "adaptive")]
+DiscardTimer = Annotated[Timer, SettingOf(Timer.discard, Milliseconds, "infinity")]
 
 
 class FlowControlSettings(Settings):
@@ -205,9 +207,7 @@ class Pdcp(Settings):
     sn_bits: Literal[12, 16, 18] = 18
     """The bits of the sequence number: 12 or 18 of TS 38.323, or the papers' plain 16. 18 by
     default: the window of 12 bits (2,048 PDUs) is shorter than 200 ms at 25,000 PDU/s."""
-    t_reordering_ms: Annotated[
-        Timer, SettingOf(Timer.t_reordering, float, "infinity", "adaptive")
-    ] = Timer(200 * NS_PER_MS)
+    t_reordering_ms: TReordering = Timer(200 * NS_PER_MS)
     """A value of TS 38.331; or `adaptive`, beyond the standard: what the receiver sees to do."""
     delivery: Literal["in-order", "out-of-order", "off"] = "in-order"
     """`out-of-order` = outOfOrderDelivery of TS 38.323; `off` = no reordering at all."""
@@ -237,9 +237,7 @@ class Pdcp(Settings):
 
     So the whole buffer is the same with early and with late numbering.
     """
-    discard_timer_ms: LeftOut[Annotated[Timer, SettingOf(Timer.discard, float, "infinity")]] = (
-        INFINITE
-    )
+    discard_timer_ms: LeftOut[DiscardTimer] = INFINITE
     """discardTimer: an SDU that waits so long is dropped. TS 38.331: infinity unless configured."""
     flow_control: LeftOut[FlowControlSettings | None] = None
     """How the legs' nodes tell what they want, over a backhaul; none: with its defaults where the

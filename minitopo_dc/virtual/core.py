@@ -17,7 +17,6 @@ from minitopo_dc.virtual.host import EndHost
 from minitopo_dc.virtual.loop import AnyLoop, VirtualLoop
 from minitopo_dc.virtual.native import NativeHost, VirtualNativeElement, VirtualNativeLoop
 from minitopo_dc.virtual.packet import Flow
-from minitopo_dc.virtual.packet_log import FollowingElement
 
 
 class Core:
@@ -26,7 +25,7 @@ class Core:
     def __init__(self, *, follows: bool = False) -> None:
         """Make the event loop of a run; `follows`: elements note where packets are."""
         self.loop: AnyLoop = VirtualLoop()
-        self._element = FollowingElement if follows else VirtualElement
+        self._follows = follows
 
     def element(
         self,
@@ -37,8 +36,13 @@ class Core:
         paths: Mapping[int, WifiPath],
     ) -> VirtualElement:
         """Return the legs and bearers of one router host."""
-        return self._element(
-            settings, self.loop, leg_of=leg_of, processing_ns=processing_ns, paths=paths
+        return VirtualElement(
+            settings,
+            self.loop,
+            leg_of=leg_of,
+            processing_ns=processing_ns,
+            paths=paths,
+            follows=self._follows,
         )
 
     def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> EndHost:

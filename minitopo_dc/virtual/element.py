@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import copy
+from functools import partial
 from ipaddress import IPv4Address, IPv6Address
-from typing import Any, ClassVar, TypeVar
+from typing import TypeVar
 
-from minitopo_dc.link import WifiPath
+from minitopo_dc.link import CapacityLeg, RlcLeg, WifiPath
+from minitopo_dc.link.any_leg import Served
 from minitopo_dc.pdcp import (
     Pdu,
-    ReceivingEntity,
-    ReportMaker,
-    SnFormat,
-    TransmittingEntity,
     classify_udp,
     sn_format,
 )
-from minitopo_dc.router import drivers
-from minitopo_dc.router.drivers import HeldPacket, PduOnLeg, Way
+from minitopo_dc.router.drivers import LegDriver, ReceiveDriver, TransmitDriver, Way
 from minitopo_dc.router.echoes import Send
 from minitopo_dc.router.element import AnyElement
 from minitopo_dc.router.ip import too_big
@@ -32,132 +29,46 @@ from minitopo_dc.scenario.element import (
     TransmitBearer,
 )
 from minitopo_dc.virtual.loop import AnyLoop, WaitingLine
-from minitopo_dc.virtual.packet import Flow, Packet, PacketMoments, Take
+from minitopo_dc.virtual.packet import Flow, Packet, Take
 
 T = TypeVar("T")
-Arrived = tuple[int, Packet, int]
-"""A PDU that crossed a leg: the leg's number, the packet, its COUNT."""
 
 
-class VirtualLegDriver(drivers.LegDriver[HeldPacket]):
-    """The driver of one direction of a leg, which leads to the other element."""
-
-    arrive: Callable[[Arrived], None]
-    """Takes the PDUs that crossed the leg."""
-    mtu: int | None = None
-    """What is larger (bytes) is answered by ICMP; None: nothing is."""
-    answer: Callable[[Packet], None]
-    """Takes an ICMP error to the source of the packet's flow."""
-
-    def push(self, packet: HeldPacket, size: int, now: int) -> None:
-        """Put a packet of `size` bytes on the leg."""
-        if self.mtu is not None and size > self.mtu:
-            assert isinstance(packet, Packet | PacketOnLeg)
-            sdu = packet if isinstance(packet, Packet) else packet.sdu
-            if not sdu.flow.headers_bytes:  # sockets of endpoints in this process read no errors
-                error = too_big(sdu.data, self.mtu, of_bearer=sdu is not packet)
-                self.answer(Packet(sdu.flow, error))
-        super().push(packet, size, now)
-
-
-class PacketOnLeg(PduOnLeg):
+class PacketOnLeg:
     """A packet with its COUNT on a leg, of which a real PDU has the end, its SN."""
 
-    __slots__ = ("_leg", "_packet")
+    __slots__ = ("_arrive", "bearer", "leg", "number", "packet")
 
-    def __init__(self, packet: Packet, bearer: int, count: int, leg: VirtualLegDriver) -> None:
-        """Give a packet of a bearer its COUNT, for a leg."""
-        self.bearer, self.number = bearer, count
-        self._packet = packet
-        self._leg = leg
+    def __init__(
+        self, packet: Packet, pdu: tuple[int, int], leg: int, arrive: Callable[[PacketOnLeg], None]
+    ) -> None:
+        """Take a bearer's number and a COUNT, a leg's number, and who takes what crosses it."""
+        self.packet = packet
+        self.bearer, self.number = pdu
+        self.leg = leg
+        self._arrive = arrive
 
     def accept(self) -> None:
         """Let the other element take the PDU."""
-        leg = self._leg
-        leg.arrive((leg.number, self._packet, self.number))
+        self._arrive(self)
 
     @property
     def ecn(self) -> int:
         """Return the packet's code point."""
-        return self._packet.ecn
+        return self.packet.ecn
 
     def mark(self) -> None:
         """Set Congestion Experienced of the packet on this leg, not on others."""
-        self._packet = copy(self._packet)
-        self._packet.mark()
+        self.packet = copy(self.packet)
+        self.packet.mark()
 
     @property
-    def sdu(self) -> Packet:
-        """Return the packet in the PDU."""
-        return self._packet
-
-    @property
-    def moments(self) -> PacketMoments | None:
-        """Return the way of the packet on this leg."""
-        return self._packet.moments
-
-    def separate(self) -> None:
-        """Tell this leg's copy of the packet from those on others."""
-        self._packet = copy(self._packet)
-        self._packet.moments = copy(self._packet.moments)
+    def flow_id(self) -> bytes:
+        """Return the same for all PDUs of a bearer, which a leg cannot tell apart."""
+        return b"bearer %d" % self.bearer
 
     def drop(self) -> None:
         """Forget the PDU: nobody waits for a packet of the other hosts."""
-
-
-class VirtualTransmitDriver(drivers.TransmitDriver[Packet, VirtualLegDriver]):
-    """The driver of the transmitting entity of one bearer."""
-
-    def __init__(
-        self,
-        bearer: int,
-        entity: TransmittingEntity[Packet],
-        sn_format: SnFormat,
-        legs: Sequence[VirtualLegDriver],
-        loop: AnyLoop,
-    ) -> None:
-        """Put PDUs with headers of this format on the legs."""
-        super().__init__(bearer, entity, legs, loop)
-        self._header = sn_format.size
-        self._loop = loop
-        self._needs_facts = entity.needs_facts
-
-    def take(self, packet: Packet) -> None:
-        """Give an SDU a number, and put it on the leg or legs of its policy."""
-        facts = classify_udp(packet.data, packet.flow.dscp) if self._needs_facts else None
-        self.push(packet, packet.size, self._loop.now, facts)
-
-    def _put(self, pdus: Sequence[Pdu[Packet]], now: int) -> None:
-        for pdu in pdus:
-            packet, leg = pdu.sdu, self._legs[pdu.leg]
-            held = PacketOnLeg(packet, self.bearer, pdu.count, leg)
-            leg.push(held, packet.size + self._header, now)
-
-
-class VirtualReceiveDriver(drivers.ReceiveDriver[Packet]):
-    """The driver of the receiving entity of one bearer."""
-
-    def __init__(
-        self,
-        bearer: int,
-        entity: ReceivingEntity[Packet],
-        positions: Mapping[int, int],
-        loop: AnyLoop,
-        *,
-        reports: ReportMaker | None = None,
-    ) -> None:
-        """Take the position of each of the bearer's legs by the leg's number."""
-        super().__init__(bearer, entity, loop, reports=reports)
-        self._positions = positions
-        self._loop = loop
-
-    def take(self, arrived: Arrived) -> None:
-        """Take a PDU that arrived, and deliver what is in order then."""
-        leg, packet, count = arrived
-        self.push(count, packet, packet.size, self._positions[leg], self._loop.now, count=count)
-
-    def _size(self, sdu: Packet) -> int:
-        return sdu.size
 
 
 def delayed(loop: AnyLoop, delay: int, take: Callable[[T], None]) -> Callable[[T], None]:
@@ -168,10 +79,8 @@ def delayed(loop: AnyLoop, delay: int, take: Callable[[T], None]) -> Callable[[T
     return lambda item: line.push(item, loop.now + delay)
 
 
-class VirtualElement(AnyElement[VirtualLegDriver, VirtualTransmitDriver, VirtualReceiveDriver]):
+class VirtualElement(AnyElement):
     """The legs and bearers of one router host."""
-
-    leg_driver: ClassVar[type[VirtualLegDriver]] = VirtualLegDriver
 
     def __init__(
         self,
@@ -181,6 +90,7 @@ class VirtualElement(AnyElement[VirtualLegDriver, VirtualTransmitDriver, Virtual
         leg_of: Mapping[str, int],
         processing_ns: int,
         paths: Mapping[int, WifiPath],
+        follows: bool = False,
     ) -> None:
         """Make legs and bearers.
 
@@ -190,32 +100,47 @@ class VirtualElement(AnyElement[VirtualLegDriver, VirtualTransmitDriver, Virtual
             leg_of: the leg that a packet without a bearer takes, by each address of the client.
             processing_ns: how long a bearer's packet waits before it is split, or reordered.
             paths: for each leg with `wifi`, by its number, the path of both directions.
+            follows: whether the moments of packets on their way are noted.
         """
         super().__init__(settings)
         self._loop = loop
         self._leg_of = leg_of
         self._processing = processing_ns
         self._paths = paths
+        self._follows = follows
         self._report_flows: list[Flow] = []
         self._takers: dict[tuple[str, int], Take] = {}
+        self._peer = self
         legs = {leg.leg: self._leg_driver(leg) for leg in settings.legs}
         self._assemble(legs, {number: driver.leg for number, driver in legs.items()}, loop)
-        self._incoming: dict[Flow, Callable[[Arrived], None]] = {}
+        self._incoming: dict[Flow, Callable[[PacketOnLeg], None]] = {}
         self._started = loop.now
 
-    def _leg_driver(self, leg: ElementLeg) -> VirtualLegDriver:
-        driver = self.leg_driver(leg.leg, self._built(leg, self._paths), self._loop)
+    def _leg_driver(self, leg: ElementLeg) -> LegDriver:
+        core = self._built(leg, self._paths)
+        if self._follows:
+            assert isinstance(core, CapacityLeg | RlcLeg)
+            core.observe(_noting(leg.leg))
+        driver = LegDriver(leg.leg, core, self._loop)
         if leg.radio.mtu_icmp:
             driver.mtu = leg.radio.mtu_bytes
             line = WaitingLine[Packet](self._loop, lambda error: error.flow.origin(error))
-            # A host takes it when it has sent what it is sending.
-            driver.answer = lambda error: line.push(error, self._loop.now)
+            driver.answer = partial(self._answer, line, driver.mtu)
         return driver
+
+    def _answer(
+        self, line: WaitingLine[Packet], mtu: int | None, packet: Packet | PacketOnLeg
+    ) -> None:
+        """Tell the source of a packet of a leg's MTU, when it has sent what it is sending."""
+        sdu = packet if isinstance(packet, Packet) else packet.packet
+        if mtu and not sdu.flow.headers_bytes:  # sockets of endpoints here read no errors
+            error = too_big(sdu.data, mtu, of_bearer=sdu is not packet)
+            line.push(Packet(sdu.flow, error), self._loop.now)
 
     def connect(self, peer: VirtualElement) -> None:
         """Connect this element's legs to `peer`, which takes the PDUs that cross them."""
+        self._peer = peer
         for number, leg in self._legs.items():
-            leg.arrive = peer.arrive
             leg.leg.pair(peer._legs[number].leg)
             if number in self._paths:
                 leg.other = peer._legs[number]
@@ -244,16 +169,24 @@ class VirtualElement(AnyElement[VirtualLegDriver, VirtualTransmitDriver, Virtual
     def _inlet(self, flow: Flow) -> Take:
         for bearer, driver in zip(self._settings.transmit, self._transmit, strict=True):
             if flow.belongs_to(bearer.match):
-                return delayed(self._loop, self._processing, driver.take)
+                return delayed(self._loop, self._processing, partial(self._split, driver))
         addresses = (flow.source[0], flow.destination[0])
         leg = self._legs[
             next(self._leg_of[address] for address in addresses if address in self._leg_of)
         ]
         return lambda packet: leg.push(packet, packet.size, self._loop.now)
 
-    def arrive(self, arrived: Arrived) -> None:
+    def _split(self, driver: TransmitDriver, packet: Packet) -> None:
+        """Give a packet to the bearer that carries it."""
+        needs_facts = driver.entity.needs_facts
+        facts = classify_udp(packet.data, packet.flow.dscp) if needs_facts else None
+        driver.push(packet, packet.size, self._loop.now, facts)
+
+    def arrive(self, arrived: PacketOnLeg) -> None:
         """Take a PDU that crossed a leg of the other element."""
-        flow = arrived[1].flow
+        flow = arrived.packet.flow
+        if arrived.packet.moments is not None:
+            arrived.packet.moments.arrived = self._loop.now
         receive = self._incoming.get(flow)
         if receive is None:
             receive = self._incoming[flow] = self._reorder(flow)
@@ -281,22 +214,22 @@ class VirtualElement(AnyElement[VirtualLegDriver, VirtualTransmitDriver, Virtual
         summary = {"host": host, "start_ns": self._started, **self._counted()}
         write_summary(self._settings.directory / f"{host}-summary.json", summary)
 
-    def _transmitter(
-        self, bearer: TransmitBearer, entity: TransmittingEntity[Any]
-    ) -> VirtualTransmitDriver:
-        return VirtualTransmitDriver(
-            bearer.bearer,
-            entity,
-            sn_format(bearer.pdcp.sn_bits),
-            [self._legs[number] for number in bearer.legs],
-            self._loop,
-        )
+    def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:
+        header = sn_format(bearer.pdcp.sn_bits).size
 
-    def _receiver(
-        self, bearer: ReceiveBearer, entity: ReceivingEntity[Any], reports: ReportMaker | None
-    ) -> VirtualReceiveDriver:
-        positions = {number: position for position, number in enumerate(bearer.legs)}
-        return VirtualReceiveDriver(bearer.bearer, entity, positions, self._loop, reports=reports)
+        def carry(pdu: Pdu[Packet], leg: LegDriver) -> tuple[PacketOnLeg, int]:
+            packet = pdu.sdu.separate() if self._follows else pdu.sdu
+            on_leg = PacketOnLeg(packet, (bearer.bearer, pdu.count), leg.number, self._peer.arrive)
+            return on_leg, packet.size + header
+
+        legs = [self._legs[number] for number in bearer.legs]
+        entity = self._transmitting(bearer)
+        return TransmitDriver(bearer.bearer, entity, legs, self._loop, carry)
+
+    def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
+        entity = bearer.pdcp.receiver(len(bearer.legs))
+        reports = bearer.pdcp.report_maker(entity, len(bearer.legs))
+        return ReceiveDriver(bearer.bearer, entity, self._loop, reports=reports)
 
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
         flow = Flow((str(leg.source), port), (str(leg.destination), port))
@@ -309,8 +242,31 @@ class VirtualElement(AnyElement[VirtualLegDriver, VirtualTransmitDriver, Virtual
 
         return driver.leg, send
 
-    def _reorder(self, flow: Flow) -> Callable[[Arrived], None]:
+    def _reorder(self, flow: Flow) -> Callable[[PacketOnLeg], None]:
         for bearer, driver in zip(self._settings.receive, self._receive, strict=True):
             if flow.belongs_to(bearer.match):
-                return delayed(self._loop, self._processing, driver.take)
+                positions = {number: position for position, number in enumerate(bearer.legs)}
+                take = partial(self._take_pdu, driver, positions)
+                return delayed(self._loop, self._processing, take)
         raise LookupError(f"{self._settings.host}: a PDU that no bearer receives")
+
+    def _take_pdu(
+        self, driver: ReceiveDriver, positions: Mapping[int, int], arrived: PacketOnLeg
+    ) -> None:
+        """Give a PDU that crossed a leg to its bearer."""
+        packet, count, now = arrived.packet, arrived.number, self._loop.now
+        driver.push(count, packet, packet.size, positions[arrived.leg], now, count=count)
+
+
+def _noting(leg: int) -> Served:
+    """Return what notes the moments of packets on a leg."""
+
+    def note(
+        packet: Packet | PacketOnLeg, joined: int, begun: int, carried: int, ready: int
+    ) -> None:
+        moments = (packet if isinstance(packet, Packet) else packet.packet).moments
+        if moments is not None:  # a report has none
+            moments.leg, moments.joined = leg, joined
+            moments.begun, moments.carried, moments.ready = begun, carried, ready
+
+    return note

@@ -14,7 +14,6 @@ from minitopo_dc.router.native import (
     NativeLegDriver,
     NativeReceiveDriver,
     NativeTransmitDriver,
-    native_transmitter,
 )
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.virtual import EndpointInC, Sent
@@ -74,36 +73,17 @@ class VirtualNativeElement(VirtualElement):
         return self._take(flow, bearer, leg, other, wires=(before, after))
 
     def _leg_driver(self, leg: ElementLeg) -> Any:
-        driver = NativeLegDriver(leg)
-        driver.pointer = self._lib.network_leg(
-            self._loop.pointer, driver.leg.pointer, driver.number
-        )
-        driver.leg.disown()
+        return NativeLegDriver(leg, self._loop.router)
+
+    def _transmitter(self, bearer: TransmitBearer) -> Any:
+        legs = [self._legs[number] for number in bearer.legs]
+        driver = NativeTransmitDriver(self._settings, bearer, legs, self._loop.router)
+        if driver.entity.asked is not None:
+            driver.entity.asked.failed = self._loop.fail
         return driver
 
-    def _transmitting(self, bearer: TransmitBearer) -> Any:
-        legs = [self._legs[number].leg for number in bearer.legs]
-        return native_transmitter(self._settings, bearer, legs)
-
-    def _transmitter(self, bearer: TransmitBearer, entity: Any) -> Any:
-        driver = NativeTransmitDriver(bearer.bearer, entity)
-        if entity.asked is not None:
-            entity.asked.failed = self._loop.fail
-        pointers = [self._legs[number].pointer for number in bearer.legs]
-        driver.pointer = self._lib.network_transmit(
-            self._loop.pointer, entity.pointer, pointers, len(pointers)
-        )
-        entity.disown()
-        return driver
-
-    def _received(self, bearer: ReceiveBearer) -> Any:
-        driver = NativeReceiveDriver(bearer.bearer, bearer.pdcp, len(bearer.legs))
-        driver.pointer = self._lib.network_receive(
-            *(self._loop.pointer, driver.entity.pointer, driver.counts),
-            *(bearer.legs, len(bearer.legs)),
-        )
-        driver.disown()
-        return driver
+    def _receiver(self, bearer: ReceiveBearer) -> Any:
+        return NativeReceiveDriver(bearer, bearer.legs, self._loop.router)
 
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
         flow = Flow((str(leg.source), port), (str(leg.destination), port))
@@ -155,6 +135,7 @@ class VirtualNativeLoop:
         made = self.lib.network_new(START_NS, calls[0], self.handle(self))
         self.pointer = self._ffi.gc(made, self.lib.network_free)
         """The network in C."""
+        self.router = self.lib.network_router(made)
 
     def handle(self, of: object) -> Any:
         """Return C's handle of an object, which is valid for as long as the loop lives."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from ipaddress import ip_address
 from itertools import pairwise
-from typing import Literal
+from typing import Final, Literal
 
 from minitopo_dc.pdcp.formats.classify import CE, code_point, marked
 from minitopo_dc.scenario.element import Match
@@ -100,6 +101,7 @@ class Packet:
     __slots__ = ("data", "ecn", "flow", "moments", "number", "size")
     number: int
     """Of a run that records its packets only: 1, 2, ... among those of its flow and direction."""
+    bearer: Final = None
 
     def __init__(self, flow: Flow, data: bytes) -> None:
         self.flow = flow
@@ -119,6 +121,12 @@ class Packet:
         self.ecn = CE
         if not self.flow.headers_bytes:
             self.data = marked(self.data)
+
+    def separate(self) -> Packet:
+        """Return a copy of the packet, whose moments are its own."""
+        made = copy(self)
+        made.moments = copy(self.moments)
+        return made
 
     def accept(self) -> None:
         """Deliver the packet at the end of its flow."""

@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from minitopo_dc.capture import CaptureFile
-from minitopo_dc.link import AnyLeg, CapacityLeg, RlcLeg
-from minitopo_dc.router.drivers import HeldPacket, Loop
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.virtual.element import Arrived, PacketOnLeg, VirtualElement, VirtualLegDriver
 from minitopo_dc.virtual.loop import AnyLoop
 from minitopo_dc.virtual.packet import Packet, PacketMoments
 
@@ -140,42 +137,3 @@ def packet_logs(scenario: Scenario, directory: Path, loop: AnyLoop) -> Iterator[
         yield PacketTrace(directory, loop)
     if scenario.virtual.packet_delays:
         yield PacketDelays(directory, loop)
-
-
-class FollowingLegDriver(VirtualLegDriver):
-    """A driver that notes when packets join the leg's queue, and leave it."""
-
-    def __init__(self, number: int, leg: AnyLeg[HeldPacket], loop: Loop) -> None:
-        """Run the leg of this number on a host's loop."""
-        assert isinstance(leg, CapacityLeg | RlcLeg)
-        leg.observe(_pass)
-        super().__init__(number, leg, loop)
-
-    def push(self, packet: HeldPacket, size: int, now: int) -> None:
-        """Put a packet of `size` bytes on the leg."""
-        assert isinstance(packet, Packet | PacketOnLeg)
-        if isinstance(packet, PacketOnLeg):
-            packet.separate()
-        moments = packet.moments
-        if moments is not None:  # a report has none
-            moments.leg, moments.joined = self.number, now
-        super().push(packet, size, now)
-
-
-class FollowingElement(VirtualElement):
-    """An element that notes when packets join, pass and leave its legs."""
-
-    leg_driver = FollowingLegDriver
-
-    def arrive(self, arrived: Arrived) -> None:
-        """Take a PDU that crossed a leg of the other element, and note when."""
-        moments = arrived[1].moments
-        assert moments is not None
-        moments.arrived = self._loop.now
-        super().arrive(arrived)
-
-
-def _pass(packet: Packet | PacketOnLeg, begun: int, carried: int, ready: int) -> None:
-    moments = packet.moments
-    if moments is not None:
-        moments.begun, moments.carried, moments.ready = begun, carried, ready

@@ -13,8 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc import linux_guest
 from minitopo_dc.link.cell.scheduler import SchedulerError
-from minitopo_dc.linux_guest import library
 from minitopo_dc.linux_guest.guest import GuestError, boot_obstacle
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.pool import worker_number
@@ -66,7 +66,11 @@ def facts(scenario: Scenario) -> dict[str, Any]:
         "packages": {name: metadata.version(name) for name in PACKAGES},
     }
     in_guest = any(runner.guest() for runner in runners_of(scenario))
-    return {**versions, "linux_guest": library.facts()} if in_guest and library.find() else versions
+    return (
+        {**versions, "linux_guest": linux_guest.facts()}
+        if in_guest and linux_guest.find()
+        else versions
+    )
 
 
 def _measure(scenario: Scenario, directory: Path) -> Measured:

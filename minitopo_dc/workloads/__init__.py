@@ -16,12 +16,10 @@ from minitopo_dc.workloads.base import (
     workload_names,
 )
 from minitopo_dc.workloads.command import Command, Measure
-from minitopo_dc.workloads.download import ENDLESS_BYTES, Download, as_download
-from minitopo_dc.workloads.ping import Ping
+from minitopo_dc.workloads.download import ENDLESS_BYTES, Both, Download, Upload, as_download
 from minitopo_dc.workloads.realtime import Realtime
-from minitopo_dc.workloads.request_response import RequestResponse
+from minitopo_dc.workloads.request_response import Ping, RequestResponse
 from minitopo_dc.workloads.under_load import UnderLoad
-from minitopo_dc.workloads.upload import Both, Upload
 from minitopo_dc.workloads.video import Video
 
 __all__ = [

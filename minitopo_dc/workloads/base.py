@@ -219,10 +219,7 @@ class Workload(Settings):
 
 
 AnyWorkload = TypeVar("AnyWorkload", bound=type[Workload])
-BUILT_IN = (
-    *("download", "request_response", "ping", "command", "video", "realtime"),
-    *("upload", "under_load"),
-)
+BUILT_IN = (*("download", "request_response", "command", "video", "realtime", "under_load"),)
 _WORKLOADS: Registry[type[Workload]] = Registry(
     "workload",
     "minitopo_dc.workloads",

@@ -22,11 +22,11 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.media.frames import Frames
+from minitopo_dc.media.video import Frames
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from minitopo_dc.workloads.base import Row
-from minitopo_dc.workloads.content import BLOCK
 from minitopo_dc.workloads.exchange import (
+    BLOCK,
     Answers,
     Client,
     Request,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from minitopo_dc.fields.base import FilePath
 from minitopo_dc.fields.ranges import Dscp, MillisecondsAbove, Seconds, within
 from minitopo_dc.files import UnreadableError, read_text
-from minitopo_dc.media.frames import Frames, FramesError, even_frames, freezes_s, read_frames
+from minitopo_dc.media.video import Frames, FramesError, even_frames, freezes_s, read_frames
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.base import (
     Column,

@@ -13,9 +13,8 @@ from pydantic import model_validator
 from minitopo_dc.fields.ranges import Seconds
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.base import Column, Measurement, Row, RowsFigure, nearest_rank, workload
-from minitopo_dc.workloads.content import Received
 from minitopo_dc.workloads.download import ENDLESS_BYTES
-from minitopo_dc.workloads.exchange import Client, Requests, WrongAnswer
+from minitopo_dc.workloads.exchange import Client, Received, Requests, WrongAnswer
 from minitopo_dc.workloads.request_response import (
     DELAYS,
     Content,

@@ -38,8 +38,7 @@ from minitopo_dc.workloads.base import (
     nearest_rank,
     workload,
 )
-from minitopo_dc.workloads.content import Received
-from minitopo_dc.workloads.exchange import Client, Requests, WrongAnswer
+from minitopo_dc.workloads.exchange import Client, Received, Requests, WrongAnswer
 
 EMBEDDED = ("movie", "bbb", "bbb4k")
 """Of Sabre's repository (BSD 2-Clause, `LICENSE.sabre` beside them)."""

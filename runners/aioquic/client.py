@@ -36,7 +36,6 @@ from minitopo_dc.runners.aioquic.connection import (
     transmit,
 )
 from minitopo_dc.runners.aioquic.runner import ClientSettings, configuration
-from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.processes.udp_socket import (
     Address,
     receive_batch,
@@ -44,6 +43,7 @@ from minitopo_dc.runners.processes.udp_socket import (
     socket_drops,
     wait_readable,
 )
+from minitopo_dc.runners.programs import wait_for_start
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Workload
 from minitopo_dc.workloads.exchange import Client, WrongAnswer

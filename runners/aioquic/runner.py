@@ -18,8 +18,7 @@ from pydantic import model_validator
 
 from minitopo_dc.fields.ranges import AckDelay, PacingGain, Packets, RoundTrips, RttIncrease
 from minitopo_dc.runners.addresses import SERVER_NAME
-from minitopo_dc.runners.base import Transfer, read_report, runner
-from minitopo_dc.runners.options import Options
+from minitopo_dc.runners.base import Options, Transfer, read_report, runner
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicEnd, QuicOptions, datagram_frame
 from minitopo_dc.runners.virtual import VirtualTransport

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import StringConstraints
 
-from minitopo_dc.linux_guest.library import find_agent, proxy_missing
+from minitopo_dc.linux_guest import find_agent, proxy_missing
 from minitopo_dc.linux_guest.orders import EndpointOrder, proxy_orders
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer

@@ -12,7 +12,7 @@ from subprocess import DEVNULL
 from minitopo_dc.runners.addresses import is_bound
 from minitopo_dc.runners.base import Host, Runner, Transfer, TransferFailed, accepted
 from minitopo_dc.runners.processes.process import KILL_AFTER_S, Process, running, wait_any
-from minitopo_dc.runners.processes.start_signal import StartSignal
+from minitopo_dc.runners.programs import StartSignal
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement
 

@@ -1,18 +1,27 @@
-"""A session on the real clock: the loop over its UDP sockets that both ends share."""
+"""The program of either end of a flow over a QUIC stack on the real clock.
+
+It prints one line of JSON, times in s on the monotonic clock: a client about what it saw, with an
+error if there was one (`error`; the exit code is 0 all the same); a server, at the end on SIGTERM
+or SIGINT, about its one connection and each of its paths.
+"""
 
 from __future__ import annotations
 
 import errno
+import gc
+import json
+import signal
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Self
+from dataclasses import asdict
+from typing import Any, Self
 
-from minitopo_dc.quic.connection import Connection, Datagram
+from minitopo_dc.quic.connection import Connection, Datagram, StackError
 from minitopo_dc.quic.events import Address
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.processes.udp_socket import (
+    StopSignal,
     receive_batch,
     receive_with_ecn,
     send_marked,
@@ -21,9 +30,17 @@ from minitopo_dc.runners.processes.udp_socket import (
     use_ecn,
     wait_readable,
 )
+from minitopo_dc.runners.programs import wait_for_start
+from minitopo_dc.runners.quic import server_options
+from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession, client_of, server_of
 from minitopo_dc.runners.sans_io.runner import EndSettings, congestion_control
-from minitopo_dc.runners.sans_io.session import Session, configuration
-from minitopo_dc.units import NS_PER_S
+from minitopo_dc.runners.sans_io.session import MarkedSession, Session, configuration
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
+from minitopo_dc.workloads import Realtime
+from minitopo_dc.workloads.path_reports import PATHS
+
+SAMPLE_NS = 100 * NS_PER_MS
+"""Of each path; as often as the subflows of MPTCP are looked at."""
 
 UNREACHABLE_ERRORS = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EPERM, errno.ENOBUFS)
 """Of sending: what is as good as a loss on the way. A path that is gone must not end the others."""
@@ -144,15 +161,14 @@ def drive(
         sockets.send(session.drive(time.monotonic_ns()))
 
 
-def code_point(settings: EndSettings) -> int:
+def _code_point(settings: EndSettings) -> int:
     """Return the ECN code point of an end's datagrams; 0 without the option."""
     if not settings.options.ecn:
         return 0
     return settings.stack.ecn_of(congestion_control(settings.congestion_control))
 
 
-def make_connection(settings: EndSettings, key: Path | None = None) -> Connection:
-    """Return a connection of a server with its key or, without one, of a client."""
+def _connection(settings: EndSettings) -> Connection:
     made = configuration(
         settings.stack,
         settings.workload,
@@ -160,7 +176,116 @@ def make_connection(settings: EndSettings, key: Path | None = None) -> Connectio
         settings.options,
         addresses=len(settings.clients),
         certificate=settings.certificate,
-        key=key,
+        key=settings.key,
         qlog=settings.qlog,
     )
     return Connection(made, time.monotonic_ns())
+
+
+def _key_frame_dscp(settings: EndSettings) -> int | None:
+    workload = settings.workload
+    return workload.key_frame_dscp if isinstance(workload, Realtime) else None
+
+
+def main() -> None:
+    """Do what the workload asks of this end, and print the report."""
+    settings = EndSettings.given()
+    session, report = _ask(settings) if settings.key is None else _serve(settings)
+    for connection in session.connections:
+        connection.free()  # and write its log
+    print(json.dumps(report), flush=True)  # noqa: T201
+
+
+def _ask(settings: EndSettings) -> tuple[Session, dict[str, Any]]:
+    assert settings.paths is not None
+    buffer_bytes, ecn = settings.options.receive_buffer_bytes, _code_point(settings)
+    with Sockets(settings.clients, receive_buffer=buffer_bytes, ecn=ecn) as sockets:
+        gc.freeze()  # what was imported is never garbage: full collections need not visit it
+        begin_ns = wait_for_start()
+        session = ClientSession(
+            _connection(settings),
+            settings.paths,
+            sockets.addresses,
+            (settings.address, settings.port),
+            begin_ns,
+            make=client_of(settings.workload),
+            marked=_marked_client(settings, sockets),
+        )
+        started_ns = time.monotonic_ns()
+        session.start(started_ns)
+        sockets.send(session.drive(started_ns))
+        drive(session, sockets, until=lambda: session.ended)
+        return session, session.report() | {
+            "receive_buffer_bytes": sockets.receive_buffer_bytes,
+            "socket_drops": sockets.drops,
+            "started_ns": started_ns,
+        }
+
+
+def _marked_client(settings: EndSettings, sockets: Sockets) -> MarkedSession | None:
+    dscp = _key_frame_dscp(settings)
+    if dscp is None:
+        return None
+    address = sockets.add(settings.clients[0])
+    sockets.code_points[address] = dscp
+    return MarkedSession(_connection(settings), address)
+
+
+def _serve(settings: EndSettings) -> tuple[Session, dict[str, Any]]:
+    """Serve one connection until a signal."""
+    stop = StopSignal(signal.SIGTERM, signal.SIGINT)
+    gc.freeze()  # as above
+    buffer_bytes = server_options(settings.options, settings.workload).receive_buffer_bytes
+    ecn = _code_point(settings)
+    with Sockets([settings.address], settings.port, buffer_bytes, ecn=ecn) as sockets:
+        session = ServerSession(
+            _connection(settings),
+            settings.clients,
+            begin=0,
+            make=server_of(settings.workload),
+            bare=settings.workload.bare_streams,
+            sample_ns=SAMPLE_NS if len(settings.clients) > 1 else None,
+            marked=_marked_server(settings, sockets),
+        )
+        drive(session, sockets, stop.waiting, until=lambda: session.ended or stop.requested)
+        session.finish(time.monotonic_ns())
+        _close(session, sockets)
+        if not stop.requested:
+            wait_readable([stop.waiting], None)
+        return session, _server_report(session, sockets)
+
+
+def _marked_server(settings: EndSettings, sockets: Sockets) -> MarkedSession | None:
+    dscp, marks = _key_frame_dscp(settings), sockets.code_points
+    if dscp is None:
+        return None
+    return MarkedSession(
+        _connection(settings), on_client=lambda client: marks.update({client: dscp})
+    )
+
+
+def _close(session: ServerSession, sockets: Sockets) -> None:
+    """Tell the client, if the connection is not over, and wait for no answer."""
+    if session.ready is None or session.ended:
+        return
+    now = time.monotonic_ns()
+    try:
+        session.connection.close(now)
+    except StackError:
+        return  # it is being closed already
+    sockets.send(session.drive(now))
+
+
+def _server_report(session: ServerSession, sockets: Sockets) -> dict[str, Any]:
+    return {
+        **session.describe(),
+        "server_datagrams_sent": sockets.sent,
+        "server_datagrams_received": sockets.received,
+        "server_socket_drops": sockets.drops,
+        PATHS: [path.values() for path in session.paths.reports()],
+        "path_samples": [asdict(sample) for sample in session.take_samples()],
+    }
+
+
+if __name__ == "__main__":
+    main()

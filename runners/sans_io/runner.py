@@ -1,34 +1,44 @@
-"""A QUIC stack without input or output inside programs of this project: QUIC, and MP-QUIC."""
+"""QUIC and MP-QUIC of stacks without input or output, in programs of this project."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from minitopo_dc.fields import PathPlan
-from minitopo_dc.quic.configuration import IDLE_TIMEOUT_S, DemotedPaths
-from minitopo_dc.quic.picoquic.library import PICOQUIC
+from minitopo_dc.quic.configuration import IDLE_TIMEOUT_S, SCHEDULERS, DemotedPaths, Experiment
+from minitopo_dc.quic.noq import NOQ
+from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.scheduler import known_scheduler
 from minitopo_dc.quic.stack import MAX_PATHS, Stack
-from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner, read_report
+from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner, read_report, runner
 from minitopo_dc.runners.processes.process import last_json
-from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicEnd, QuicOptions
+from minitopo_dc.runners.quic import (
+    MAX_PAYLOAD,
+    MIN_PAYLOAD,
+    BuiltInQuicRunner,
+    QuicEnd,
+    QuicOptions,
+)
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Realtime, Workload
 from minitopo_dc.workloads.path_reports import PATHS, PathSample
 
+PROGRAM = "minitopo_dc.runners.sans_io.endpoint"
 ALIASES = {"reno": "newreno"}
 """Of congestion controls: what other transports call it."""
 
 
 def names_of_controls(stack: Stack) -> tuple[str, ...]:
     """Return all names of a stack's congestion controls."""
-    return (*ALIASES, *stack.congestion_controls)
+    known = stack.congestion_controls
+    return (*(alias for alias, name in ALIASES.items() if name in known), *known)
 
 
 def _known_control(name: str) -> str:
@@ -44,6 +54,9 @@ class EcnOptions(QuicOptions):
     # Datagrams with the code point of the congestion control: ECT(1) of `prague` and `c4`, else
     # ECT(0) (RFC 3168, RFC 9331). Off: as the comparisons and studies were made.
     ecn: bool = False
+    # One property of CUBIC's connections that is another one, to find out why two stacks differ:
+    # with picoquic no-hystart, no-pacing and frequent-acks, with noq hystart and no-pacing.
+    experiment: Experiment | None = None
 
 
 class PathOptions(EcnOptions):
@@ -72,12 +85,16 @@ class PathOptions(EcnOptions):
 
 
 class EndSettings(QuicEnd):
-    """Settings of both programs, server and client."""
+    """Settings of the program of either end."""
 
     transport: str
     options: PathOptions
     clients: tuple[str, ...]
     """The client's address of each leg that is used, in order."""
+    key: Path | None = None
+    """The server's of its certificate; a client has none."""
+    paths: PathPlan | None = None
+    """The client's."""
 
     @property
     def stack(self) -> Stack:
@@ -85,18 +102,6 @@ class EndSettings(QuicEnd):
         made = get_runner(self.transport)
         assert isinstance(made, StackRunner)  # whose settings these are
         return made.library
-
-
-class ServerSettings(EndSettings):
-    """Settings of the server program."""
-
-    key: Path
-
-
-class ClientSettings(EndSettings):
-    """Settings of the client program."""
-
-    paths: PathPlan
 
 
 def congestion_control(name: str) -> str:
@@ -124,10 +129,16 @@ def path_limit(addresses: int) -> int:
 class StackRunner(BuiltInQuicRunner):
     """QUIC on one path, with one stack on both sides; a subclass has its name and its `library`."""
 
-    library: ClassVar[Stack]
+    library: ClassVar[Stack]  # gives a subclass its `stack` and `congestion_controls`
     options_type: ClassVar[type[QuicOptions]] = EcnOptions
     multipath: ClassVar[bool] = False
     marks_key_frames: ClassVar[bool] = True
+
+    def __init_subclass__(cls) -> None:
+        """Take the name and the congestion controls of a subclass' `library`."""
+        if "library" in vars(cls):
+            cls.stack = cls.library.name
+            cls.congestion_controls = names_of_controls(cls.library)
 
     def missing(self) -> str | None:
         """Return what this machine lacks of the stack, None if nothing."""
@@ -140,20 +151,15 @@ class StackRunner(BuiltInQuicRunner):
         return partial(make_pair, self.library)
 
     def server_command(self, transfer: Transfer) -> list[str]:
-        """Return the command of `minitopo_dc.runners.sans_io.server`."""
-        settings = ServerSettings(
-            **self._end(transfer, "server"), clients=self._addresses(transfer), key=transfer.key
-        )
-        return settings.command("minitopo_dc.runners.sans_io.server", transfer.server_settings)
+        """Return the command of `minitopo_dc.runners.sans_io.endpoint` with the server's key."""
+        settings = EndSettings(**self._end(transfer, "server"), key=transfer.key)
+        return settings.command(PROGRAM, transfer.server_settings)
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """Return the command of `minitopo_dc.runners.sans_io.client`."""
-        settings = ClientSettings(
-            **self._end(transfer, "client"),
-            clients=self._addresses(transfer),
-            paths=transfer.path_plan if self.multipath else PathPlan.whole(1),
-        )
-        return settings.command("minitopo_dc.runners.sans_io.client", transfer.client_settings)
+        """Return the command of `minitopo_dc.runners.sans_io.endpoint` with the client's paths."""
+        paths = transfer.path_plan if self.multipath else PathPlan.whole(1)
+        settings = EndSettings(**self._end(transfer, "client"), paths=paths)
+        return settings.command(PROGRAM, transfer.client_settings)
 
     def read(self, transfer: Transfer) -> Measurement:
         """Return the client's report, whose bytes are checked, and the server's facts."""
@@ -166,7 +172,11 @@ class StackRunner(BuiltInQuicRunner):
         return replace(measured, details={**measured.details, **server})
 
     def _end(self, transfer: Transfer, role: str) -> dict[str, Any]:
-        return {**super()._end(transfer, role), "transport": self.name}
+        return {
+            **super()._end(transfer, role),
+            "transport": self.name,
+            "clients": self._addresses(transfer),
+        }
 
     def _options(self, transfer: Transfer) -> PathOptions:
         return PathOptions.check(transfer.options, f"runner {self.name}")
@@ -223,3 +233,77 @@ def _counted_from(begin_s: float, values: dict[str, Any], *times: str) -> dict[s
     """Return the same values with times that count from a moment of the monotonic clock (s)."""
     moved = {name: values[name] - begin_s for name in times if values[name] is not None}
     return values | moved
+
+
+TUNNEL_BYTES = 43
+"""By which a datagram of ATSSS's tunnel may be larger than the inner one: 2 of HTTP (Quarter Stream
+ID and Context ID), and the most that `mdc_send_datagram` leaves for QUIC's headers and tag."""
+OF_STREAMS = ("blest", "redundant")
+"""Schedulers that DATAGRAM frames cannot have: they have no flow control (RFC 9221, section 5.3),
+and no copies are made of them."""
+
+
+@runner("quic-picoquic")
+class PicoquicRunner(StackRunner):
+    """QUIC on one path, with picoquic on both sides."""
+
+    library: ClassVar[Stack] = PICOQUIC
+
+
+@runner("mpquic-picoquic")
+class MultipathPicoquicRunner(MultipathStackRunner):
+    """MP-QUIC (draft-ietf-quic-multipath) on one path per client address."""
+
+    options_type: ClassVar[type[QuicOptions]] = PathOptions
+    library: ClassVar[Stack] = PICOQUIC
+
+    def modes(self) -> tuple[str, ...]:
+        """Return that it is multipath to the server, or with ATSSS a tunnel to the UPF."""
+        return ("multipath", "atsss")
+
+    def proxy_refusal(
+        self,
+        workload: Workload,  # noqa: ARG002
+        options: Mapping[str, Any],
+        ip_version: int,
+    ) -> str | None:
+        """Return that a tunnel cannot have a scheduler, or datagrams of the inner connection."""
+        given = PathOptions.check(options, f"runner {self.name}")
+        if given.scheduler in OF_STREAMS:
+            allowed = ", ".join(name for name in SCHEDULERS if name not in OF_STREAMS)
+            return (
+                f"whose tunnel has DATAGRAM frames: options.scheduler {given.scheduler} is for "
+                f"streams; allowed: {allowed}, or a plugin's"
+            )
+        most = MAX_PAYLOAD[ip_version] - TUNNEL_BYTES
+        if given.max_datagram_bytes > most:
+            return (
+                f"whose tunnel adds up to {TUNNEL_BYTES} bytes: options.max_datagram_bytes is "
+                f"{given.max_datagram_bytes}; allowed: {MIN_PAYLOAD} to {most}"
+            )
+        return None
+
+
+class NoqOptions(EcnOptions):
+    """Options of both transports; noq is built without its log."""
+
+    qlog: Literal[False] = False
+    experiment: Literal["hystart", "no-pacing"] | None = None
+
+
+@runner("quic-noq")
+class NoqRunner(StackRunner):
+    """QUIC on one path, with noq on both sides."""
+
+    library: ClassVar[Stack] = NOQ
+    options_type: ClassVar[type[QuicOptions]] = NoqOptions
+    compared: ClassVar[bool] = False
+
+
+@runner("mpquic-noq")
+class MultipathNoqRunner(MultipathStackRunner):
+    """MP-QUIC (draft-ietf-quic-multipath) on one path per client address, with noq."""
+
+    library: ClassVar[Stack] = NOQ
+    options_type: ClassVar[type[QuicOptions]] = NoqOptions
+    compared: ClassVar[bool] = False

@@ -35,8 +35,7 @@ from minitopo_dc.runners.sans_io.runner import (
     path_limit,
 )
 from minitopo_dc.workloads import Workload
-from minitopo_dc.workloads.content import BLOCK
-from minitopo_dc.workloads.exchange import MARKED, Content, End
+from minitopo_dc.workloads.exchange import BLOCK, MARKED, Content, End
 
 ALPN = "hq-interop"
 """The name that interoperability tests of QUIC use for HTTP/0.9."""
@@ -83,6 +82,7 @@ def configuration(
         scheduler=options.scheduler,
         weights=options.weights,
         qlog=qlog,
+        experiment=options.experiment,
         datagram_frame=datagram_frame(workload) if key is None else 0,
         takes_turns=workload.takes_turns,
         idle_timeout_s=idle_timeout_s(workload),

@@ -29,8 +29,12 @@ from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.quic import ANY_DATAGRAM
 from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
-from minitopo_dc.runners.sans_io.picoquic import TUNNEL_BYTES
-from minitopo_dc.runners.sans_io.runner import PathOptions, check_negotiated, congestion_control
+from minitopo_dc.runners.sans_io.runner import (
+    TUNNEL_BYTES,
+    PathOptions,
+    check_negotiated,
+    congestion_control,
+)
 from minitopo_dc.runners.sans_io.session import Session
 from minitopo_dc.runners.sans_io.virtual import StackPair, connections, sessions
 from minitopo_dc.runners.virtual import Address, VirtualFlow

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from minitopo_dc.runners.addresses import SERVER_NAME, socket_address
 from minitopo_dc.runners.processes.kernel_socket import set_congestion_control, tcp_socket
-from minitopo_dc.runners.processes.start_signal import wait_for_start
+from minitopo_dc.runners.programs import wait_for_start
 from minitopo_dc.runners.tcp.http2 import Http2Client
 from minitopo_dc.runners.tcp.settings import ClientSettings
 

@@ -11,9 +11,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.fields.ranges import within
-from minitopo_dc.linux_guest.library import missing as missing_guest
+from minitopo_dc.linux_guest import missing as missing_guest
 from minitopo_dc.runners.addresses import SERVER_NAME, bracketed
 from minitopo_dc.runners.base import (
+    ETHERNET_BYTES,
+    Options,
     Runner,
     Transfer,
     TransferFailed,
@@ -21,7 +23,6 @@ from minitopo_dc.runners.base import (
     runner,
 )
 from minitopo_dc.runners.guest_programs import ProgramsFlow
-from minitopo_dc.runners.options import ETHERNET_BYTES, Options
 from minitopo_dc.runners.processes.kernel_socket import TcpProtocol, congestion_control_refusal
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.programs import Tool, not_installed
@@ -30,7 +31,7 @@ from minitopo_dc.runners.tcp.settings import ClientSettings, ServerSettings, Tls
 from minitopo_dc.runners.tcp.virtual import TcpFlow, is_of_agent
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
 from minitopo_dc.workloads import Download, Measurement, Realtime, Workload
-from minitopo_dc.workloads.content import content_sha256, file_sha256
+from minitopo_dc.workloads.exchange import content_sha256, file_sha256
 
 Mss = Annotated[int, *within(536, 1460, "bytes")]
 """From what any host takes (RFC 9293, section 3.7.1) to what the legs let through over IPv4."""

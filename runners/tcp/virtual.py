@@ -21,7 +21,7 @@ from minitopo_dc.runners.tcp.settings import TlsVersion
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Download, Measurement, RequestResponse, Workload
-from minitopo_dc.workloads.content import BLOCK
+from minitopo_dc.workloads.exchange import BLOCK
 from minitopo_dc.workloads.path_reports import PathSample
 from minitopo_dc.workloads.request_response import RequestsOutcome
 

@@ -16,7 +16,7 @@ from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
 from minitopo_dc.cli.options.scenario import MODES, with_assignments
 from minitopo_dc.clocks import chosen_jobs
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.runners.sans_io.picoquic import PicoquicRunner
+from minitopo_dc.runners.sans_io.runner import PicoquicRunner
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.ways import scenario_of_row, ways_of
 from minitopo_dc.workloads import Download
@@ -60,7 +60,7 @@ SET: dict[str, Callable[[Any], Any]] = {
     "legs.*.uplink.delay_ms=5": lambda made: (
         [(leg.downlink.delay_ms, leg.uplink.delay_ms) for leg in made.legs] == [(10, 5), (10, 5)]
     ),
-    "pdcp.t_reordering_ms=40": lambda made: made.pdcp.t_reordering_ms == 40,
+    "pdcp.t_reordering_ms=40": lambda made: made.pdcp.t_reordering_ms.setting == 40,
     "pdcp.ratio=[9, 1]": lambda made: made.pdcp.ratio == (9, 1),
     "pdcp.report_ms=0.02s": lambda made: made.pdcp.report_ms == 20,
     "pdcp.legs=[2, 1]": lambda made: made.pdcp.legs == (2, 1),
@@ -259,10 +259,10 @@ def test_calibration_where_ipv6_does_not_work_is_one_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mininet.net")
-    from minitopo_dc.real.network import testbed
+    from minitopo_dc.real.network import elements
 
     monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
-    monkeypatch.setattr(testbed, "probe_kernel", lambda: {"IPv6": "no such family"})
+    monkeypatch.setattr(elements, "probe_kernel", lambda: {"IPv6": "no such family"})
     assert cli.main(["calibrate", "--set", "ip_version=6"]) == 1
     error = capsys.readouterr().err
     assert "minitopo-dc: IPv6 does not work here: no such family" in error

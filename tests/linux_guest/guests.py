@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.clocks import run_scenario
-from minitopo_dc.linux_guest.library import missing
+from minitopo_dc.linux_guest import missing
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 

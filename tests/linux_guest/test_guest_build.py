@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc import linux_guest
 from minitopo_dc.cli import main
 from minitopo_dc.extension import NotBuiltError
 from minitopo_dc.extension.make import BuildError
-from minitopo_dc.linux_guest import build, library
+from minitopo_dc.linux_guest import build
 from minitopo_dc.linux_guest.guest import archive
 from minitopo_dc.linux_guest.orders import EndpointOrder, Orders, Programs, Shape, Traffic
 
@@ -29,22 +30,24 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_missing_is_told_with_the_command_that_makes_it(nowhere: Path) -> None:
-    assert library.missing() == "the guest kernel is not built (get it: minitopo-dc build linux)"
+    assert (
+        linux_guest.missing() == "the guest kernel is not built (get it: minitopo-dc build linux)"
+    )
     with pytest.raises(NotBuiltError, match="minitopo-dc build linux"):
-        library.parts()
+        linux_guest.parts()
     assert not nowhere.exists()
 
 
 def test_a_kernel_beside_programs_of_another_version_is_told_so(nowhere: Path) -> None:
-    kernel = nowhere / library.kernel_name() / library.KERNEL
+    kernel = nowhere / linux_guest.kernel_name() / linux_guest.KERNEL
     kernel.parent.mkdir(parents=True)
     kernel.write_bytes(b"a kernel")
     record = {"kernel_sha256": hashlib.sha256(b"a kernel").hexdigest()}
-    (kernel.parent / library.RECORD).write_text(json.dumps(record))
-    other = nowhere / "programs-0123456789abcdef" / library.AGENT
+    (kernel.parent / linux_guest.RECORD).write_text(json.dumps(record))
+    other = nowhere / "programs-0123456789abcdef" / linux_guest.AGENT
     other.parent.mkdir()
     other.write_bytes(b"an agent")
-    assert library.missing() == (
+    assert linux_guest.missing() == (
         "the guest's programs beside its kernel are not those of this version "
         "(get them: minitopo-dc build linux, under a minute)"
     )

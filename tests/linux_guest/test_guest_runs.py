@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc import linux_guest
 from minitopo_dc.clocks import run_scenario, unavailable_reason
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.linux_guest import guest, library
+from minitopo_dc.linux_guest import guest
 from minitopo_dc.results.logs import connection_log
 from minitopo_dc.results.measures.delays import packet_delays
 from minitopo_dc.results.run_result import RunResult
@@ -321,7 +322,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 @pytest.fixture
 def mute_kernel(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Make the guest's kernel a program that ends at once, as where ptrace is forbidden."""
-    real = library.parts()
+    real = linux_guest.parts()
     monkeypatch.setattr(guest, "parts", lambda: real._replace(kernel=Path("/bin/false")))
     guest.boot_obstacle.cache_clear()
     yield

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.linux_guest.library import PATCH
+from minitopo_dc.linux_guest import PATCH
 
 GUEST_BYTES = 2696
 """The state that a guest of Linux 6.12 keeps (struct _xstate)."""

@@ -20,7 +20,6 @@ from minitopo_dc.media.abr import (
     abr_names,
     make_abr,
 )
-from minitopo_dc.media.frames import FramesError, even_frames, freezes_s, read_frames
 from minitopo_dc.media.player import (
     Cancel,
     EndSession,
@@ -30,7 +29,15 @@ from minitopo_dc.media.player import (
     SegmentRequest,
     Wait,
 )
-from minitopo_dc.media.video import SegmentedVideo, VideoError, VideoSession
+from minitopo_dc.media.video import (
+    FramesError,
+    SegmentedVideo,
+    VideoError,
+    VideoSession,
+    even_frames,
+    freezes_s,
+    read_frames,
+)
 from minitopo_dc.registry import UnknownNameError
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from minitopo_dc.workloads.video import EMBEDDED, parse_video, read_video

@@ -163,7 +163,7 @@ def test_the_split_bearer_s_keys_become_its_settings(tmp_path: Path) -> None:
     keys = "split:batch\nbatch:10\nratio:9,1\nsnBits:12\ntReordering:infinity\nsplitUplink:yes\n"
     scenario = read(tmp_path, DUAL + keys + "seed:7\n", "xpType:quic\n").scenario
     assert (scenario.pdcp.batch, scenario.pdcp.ratio, scenario.pdcp.sn_bits) == (10, (9, 1), 12)
-    assert scenario.pdcp.t_reordering_ms == "infinity"
+    assert scenario.pdcp.t_reordering_ms.setting == "infinity"
     assert scenario.split_uplink
     assert scenario.seed == 7
 

@@ -40,7 +40,7 @@ def test_a_dual_connectivity_file_has_what_was_asked_for(tmp_path: Path) -> None
     scenario = read_minitopo(topology, write(tmp_path, "download.xp", "size=100")).scenario
     assert [leg.downlink.delay_ms for leg in scenario.legs] == [10, 40]
     assert [leg.downlink.rate_mbps for leg in scenario.legs] == [20, 5]
-    assert (scenario.pdcp.ratio, scenario.pdcp.t_reordering_ms) == ((9, 1), 100)
+    assert (scenario.pdcp.ratio, scenario.pdcp.t_reordering_ms.setting) == ((9, 1), 100)
     assert (scenario.mode, scenario.workload.size_bytes) == ("dc", 102_400)
 
 

@@ -10,21 +10,15 @@ from hypothesis import strategies as st
 
 from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.real.element.captures import Captures
-from minitopo_dc.real.element.drivers import RealLegDriver, RealReceiveDriver, RealTransmitDriver
-from minitopo_dc.real.element.kernel.injection import Injected
 from minitopo_dc.real.element.kernel.loop import RealLoop
-from minitopo_dc.real.element.native import (
-    NativeCaptures,
-    RealNativeLegDriver,
-    RealNativeLoop,
-    RealNativeReceiveDriver,
-    RealNativeTransmitDriver,
-)
-from minitopo_dc.router.native import native_transmitter
+from minitopo_dc.real.element.native import NativeCaptures, RealNativeLoop
+from minitopo_dc.real.element.packets import UNNUMBERED, Datagram, departures, pdus
+from minitopo_dc.router.drivers import LegDriver, ReceiveDriver
+from minitopo_dc.router.native import NativeLegDriver, NativeReceiveDriver, NativeTransmitDriver
 from minitopo_dc.scenario.element import ElementSettings
 from tests.native.test_native_ip import SOUND, datagrams
 from tests.real.element.fake_netlink import FakeNetlinkQueues
-from tests.real.element.fakes import LATER, MS, Clock, FakePacket, NoInjector
+from tests.real.element.fakes import LATER, MS, Clock, FakePacket, NoInjector, sender
 
 INDICES = [11, 12]
 SDUS, PDUS, LEG_1, LEG_2 = range(4)
@@ -59,8 +53,6 @@ ARRIVALS = st.tuples(
 PDU_NUMBERS = st.integers(0, 6)
 WAITS = st.sampled_from([0, MS, 15 * MS, 60 * MS])
 STEPS = st.lists(st.tuples(WAITS, ARRIVALS, PDU_NUMBERS), min_size=5, max_size=40)
-NO_SOCKETS: Any = None
-"""Of a report that C sends by sockets of its own."""
 OFFSET = 1_700_000_000_123_456_789
 """From the clock to the captures' time, ns."""
 
@@ -84,7 +76,7 @@ class InPython:
         self.log: list[tuple[int, bytes]] = []
         self.packets: list[FakePacket] = []
         self.clock, self._loop = clock, RealLoop()
-        self.legs = [RealLegDriver(leg.leg, leg.build({}), self._loop) for leg in wanted.legs]
+        self.legs = [LegDriver(leg.leg, leg.build({}), self._loop) for leg in wanted.legs]
         self.captures = Captures(wanted, OFFSET)
         bearer, other = wanted.transmit[0], wanted.receive[0]
         numbers = sn_format(bearer.pdcp.sn_bits)
@@ -94,16 +86,24 @@ class InPython:
             buffer_limits=wanted.buffer_limits(bearer),
             flow_control=wanted.flow_control(bearer),
         )
-        outlets = [self.captures.outlet(leg, bearer) for leg in self.legs]
-        self.transmit = RealTransmitDriver(1, entity, numbers, outlets, self._loop)
+        self._sender = sender(
+            self._loop, entity, self.legs, numbers, self.captures.outbound(bearer)
+        )
+        of_receiver: dict[str, int] = {}
+        of_legs: list[dict[str, int]] = [{}, {}]
+        self._counts = [self._sender.unnumbered, of_receiver, *of_legs]
+        self.transmit = self._sender.driver
         positions = dict(zip(INDICES, range(2), strict=True))
-        self.receive = RealReceiveDriver(2, other.pdcp.receiver(2), numbers, positions, self._loop)
+        self.receive = ReceiveDriver(2, other.pdcp.receiver(2), self._loop)
+        interfaces = dict(zip(INDICES, other.legs, strict=True))
+        take = pdus(self.receive, numbers, positions, self._loop, of_receiver)
         self._takers = (
-            self.transmit.on_packet,
-            self.captures.arrivals(
-                self.receive, other, dict(zip(INDICES, other.legs, strict=True))
+            self._sender.on_packet,
+            self.captures.arrivals(take, other, interfaces),
+            *(
+                departures(leg, self._loop, counts, self.captures.plain(leg.number))
+                for leg, counts in zip(self.legs, of_legs, strict=True)
             ),
-            *(self.captures.departures(leg) for leg in self.legs),
         )
 
     def put(self, queue: int, payload: bytes, indev: int) -> None:
@@ -111,14 +111,18 @@ class InPython:
         self._takers[queue](self.packets[-1])
 
     def report(self, leg: int, datagram: bytes, now: int) -> None:
-        outlet = self.captures.reports(self.legs[leg])
-        outlet.push(Injected(datagram, outlet.injector), len(datagram), now)
+        injector = self._sender.injectors[leg + 1]
+        made = Datagram(datagram, injector=injector, record=self.captures.plain(leg + 1))
+        self.legs[leg].push(made, len(datagram), now)
 
     def serve(self, now: int) -> None:
         self.clock.serve(self._loop, now)
 
+    def uncarried(self) -> list[dict[str, int]]:
+        return self._counts
+
     def copies(self) -> list[bytes]:
-        return [sent for leg in self.legs for sent in leg.injector.sent]  # type: ignore[attr-defined]
+        return [sent for injector in self._sender.injectors.values() for sent in injector.sent]
 
 
 class InC:
@@ -130,15 +134,16 @@ class InC:
         assert isinstance(loop.queues, FakeNetlinkQueues)
         self._queues = loop.queues
         self.packets: list[FakePacket] = []
-        self.legs = [RealNativeLegDriver(leg, loop, (4, 6)) for leg in wanted.legs]
+        self.legs = [NativeLegDriver(leg, loop.router) for leg in wanted.legs]
+        self._sockets = [Sockets(leg.leg) for leg in wanted.legs]
         bearer, other = wanted.transmit[0], wanted.receive[0]
-        states = [leg.leg for leg in self.legs]
-        self.transmit = RealNativeTransmitDriver(
-            bearer, native_transmitter(wanted, bearer, states), self.legs, loop, SDUS
-        )
-        self.receive = RealNativeReceiveDriver(other, loop, indices=INDICES, queue=PDUS)
-        for queue, leg in zip((LEG_1, LEG_2), self.legs, strict=True):
+        self.transmit = NativeTransmitDriver(wanted, bearer, self.legs, loop.router)
+        self.receive = NativeReceiveDriver(other, INDICES, loop.router)
+        loop.lib.element_transmit_queue(self.transmit.pointer, SDUS)
+        loop.lib.element_receive_queue(self.receive.pointer, PDUS)
+        for queue, leg, sockets in zip((LEG_1, LEG_2), self.legs, self._sockets, strict=True):
             loop.lib.element_leg_queue(leg.pointer, queue)
+            loop.lib.element_leg_raw(leg.pointer, *map(sockets.descriptor, (4, 6)))
         self.captures = NativeCaptures(wanted, OFFSET, loop)
         for leg in self.legs:
             self.captures.departures(leg.number, leg.pointer)
@@ -162,17 +167,27 @@ class InC:
         return [(each.mark, each.payload) for each in accepted]
 
     def copies(self) -> list[bytes]:
+        return [sent for sockets in self._sockets for sent in sockets.sent]
+
+    def uncarried(self) -> list[dict[str, int]]:
+        lib = self._loop.lib
+        sent = lib.transmit_driver_uncarried(self.transmit.pointer)
+        others = [
+            lib.receive_driver_uncarried(self.receive.pointer),
+            *(lib.leg_driver_uncarried(leg.pointer) for leg in self.legs),
+        ]
         return [
-            sent
-            for leg in self.legs
-            for sent in leg.injector._sockets.sent  # type: ignore[attr-defined]
+            {name: getattr(sent, name) for name in UNNUMBERED},
+            *({"malformed": other.malformed} for other in others),
         ]
 
     def report(self, leg: int, datagram: bytes, now: int) -> None:
-        self.legs[leg].push(Injected(datagram, NO_SOCKETS), len(datagram), now)
+        self._loop.lib.element_leg_send(self.legs[leg].pointer, datagram, len(datagram), now)
 
     def close(self) -> None:
         self._loop.close()
+        for sockets in self._sockets:
+            sockets.close()
 
 
 class Sockets(NoInjector):

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from minitopo_dc.quic.configuration import Configuration
-from minitopo_dc.quic.picoquic.library import PICOQUIC
+from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.stack import Stack
 from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.certificate import Certificate, write_files

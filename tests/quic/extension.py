@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.quic.noq.library import NOQ
-from minitopo_dc.quic.picoquic.library import PICOQUIC
+from minitopo_dc.quic.noq import NOQ
+from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.stack import Stack
 
 

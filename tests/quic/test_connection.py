@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from minitopo_dc.quic.connection import Connection, StackError
 from minitopo_dc.quic.events import Confirmed, DatagramFrame, Ready, StreamData, StreamReset
-from minitopo_dc.quic.noq.library import NOQ
-from minitopo_dc.quic.picoquic.library import PICOQUIC
+from minitopo_dc.quic.noq import NOQ
+from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.stack import Stack
 from minitopo_dc.runners.certificate import Certificate, make_certificate
 from tests.quic.conftest import MakePair, configurations

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from minitopo_dc.quic.connection import StackError
 from minitopo_dc.quic.events import PathAvailable, PathDeleted, PathStatistics, Ready
-from minitopo_dc.quic.noq.library import NOQ
-from minitopo_dc.quic.picoquic.library import PICOQUIC
+from minitopo_dc.quic.noq import NOQ
+from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.stack import Stack
 from tests.quic.conftest import MakePair
 from tests.quic.extension import STACKS_OF_ENDS

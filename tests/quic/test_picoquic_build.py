@@ -15,7 +15,7 @@ from minitopo_dc import extension
 from minitopo_dc.cli import main
 from minitopo_dc.extension import NotBuiltError, is_intact, make, put
 from minitopo_dc.extension.make import BuildError
-from minitopo_dc.quic.picoquic import library
+from minitopo_dc.quic import picoquic
 from tests.quic.extension import needs_picoquic
 
 
@@ -32,18 +32,20 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_missing_is_told_with_the_command_that_makes_it(nowhere: Path) -> None:
-    assert library.missing() == "picoquic is not built (get it: minitopo-dc build picoquic)"
-    library.library.cache_clear()
+    assert (
+        picoquic.EXTENSION.missing() == "picoquic is not built (get it: minitopo-dc build picoquic)"
+    )
+    picoquic.EXTENSION.load.cache_clear()
     with pytest.raises(NotBuiltError, match="minitopo-dc build picoquic"):
-        library.library()
-    assert library.EXTENSION.build_directory() == nowhere
+        picoquic.EXTENSION.load()
+    assert picoquic.EXTENSION.build_directory() == nowhere
 
 
 @needs_picoquic
 def test_what_is_here_is_not_made_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "picoquic"]) == 0
     said = capsys.readouterr()
-    assert Path(said.out.strip()) == library.EXTENSION.find()
+    assert Path(said.out.strip()) == picoquic.EXTENSION.find()
     assert said.err == ""
 
 
@@ -51,27 +53,27 @@ def test_what_is_here_is_not_made_again(capsys: pytest.CaptureFixture[str]) -> N
 def test_the_user_s_own_does_where_a_checkout_has_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = library.EXTENSION.find()
+    found = picoquic.EXTENSION.find()
     assert found is not None
-    mine = tmp_path / "cache" / "minitopo-dc" / "picoquic" / library.EXTENSION.file_name()
+    mine = tmp_path / "cache" / "minitopo-dc" / "picoquic" / picoquic.EXTENSION.file_name()
     mine.parent.parent.mkdir(parents=True)
     put(Path(shutil.copy(found, tmp_path)), mine)
     (tmp_path / "checkout").mkdir()
     monkeypatch.setattr(extension, "checkout", lambda: tmp_path / "checkout")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert library.EXTENSION.find() == mine
+    assert picoquic.EXTENSION.find() == mine
 
 
-@pytest.mark.parametrize("changed", library.EXTENSION.made_of)
+@pytest.mark.parametrize("changed", picoquic.EXTENSION.made_of)
 def test_another_helper_or_another_way_to_compile_it_is_another_file(
     changed: str, tmp_path: Path
 ) -> None:
-    before = library.EXTENSION.file_name()
+    before = picoquic.EXTENSION.file_name()
     folder = tmp_path / "picoquic"
     folder.mkdir()
-    for name in library.EXTENSION.made_of:
-        shutil.copy(library.EXTENSION.folder / name, folder / name)
-    copied = replace(library.EXTENSION, folder=folder)
+    for name in picoquic.EXTENSION.made_of:
+        shutil.copy(picoquic.EXTENSION.folder / name, folder / name)
+    copied = replace(picoquic.EXTENSION, folder=folder)
     assert copied.file_name() == before
     with (folder / changed).open("a", encoding="ascii") as file:
         file.write("\n")
@@ -96,9 +98,9 @@ def test_without_a_compiler_the_packages_are_named(
 def test_a_missing_header_is_told_before_anything_is_fetched(
     nowhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library, "HEADERS", ("no_such_header.h",))
+    monkeypatch.setattr(picoquic, "HEADERS", ("no_such_header.h",))
     with pytest.raises(BuildError, match=r"does not find no_such_header\.h \(Debian .*: .*error"):
-        library.build(silent)
+        picoquic.build(silent)
     assert not list(nowhere.glob("*.tar.gz"))
 
 
@@ -108,7 +110,7 @@ def test_a_cache_that_cannot_be_written_is_told(
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     with pytest.raises(BuildError, match="Not a directory"):
-        library.build(silent)
+        picoquic.build(silent)
     assert not nowhere.exists()
 
 
@@ -117,16 +119,16 @@ def test_without_a_network_pip_s_words_are_told_and_sources_with_another_hash_ar
 ) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(BuildError, match=r"could not get picoquic's sources.*ERROR: .*aiopquic"):
-        library.SOURCE.fetch(tmp_path, silent)
+        picoquic.SOURCE.fetch(tmp_path, silent)
     (tmp_path / "aiopquic-0.6.1.tar.gz").write_bytes(b"half of the file")
     with pytest.raises(BuildError, match=r"could not get picoquic's sources"):
-        library.SOURCE.fetch(tmp_path, silent)
+        picoquic.SOURCE.fetch(tmp_path, silent)
 
 
 def test_an_extension_that_cannot_be_loaded_has_its_reason(tmp_path: Path) -> None:
-    spoilt = tmp_path / Path(library.EXTENSION.file_name()).name
+    spoilt = tmp_path / Path(picoquic.EXTENSION.file_name()).name
     spoilt.write_bytes(b"no ELF file")
-    assert "ImportError" in str(make.loading_error(library.EXTENSION.module, spoilt))
+    assert "ImportError" in str(make.loading_error(picoquic.EXTENSION.module, spoilt))
 
 
 def test_what_killed_builds_and_those_of_a_month_ago_have_left_is_removed(tmp_path: Path) -> None:
@@ -155,7 +157,7 @@ def test_of_two_builds_at_once_one_compiles_and_the_other_waits_for_it(
         (made := scratch / "made.so").touch()
         return made
 
-    own = replace(library.EXTENSION, salt="of this test")
+    own = replace(picoquic.EXTENSION, salt="of this test")
     with ThreadPoolExecutor() as pool:
         builds = [pool.submit(make.make, own, compile_slowly) for _ in range(3)]
     assert {build.result() for build in builds} == {own.find()}
@@ -173,9 +175,9 @@ def test_a_user_without_a_home_is_told_of_another_folder(
     monkeypatch.setattr(extension, "NO_HOME", tmp_path / "file")
     monkeypatch.setattr(Path, "home", no_home)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert "not built" in str(library.missing())
+    assert "not built" in str(picoquic.EXTENSION.missing())
     with pytest.raises(BuildError, match=r"\$XDG_CACHE_HOME names another folder"):
-        library.build(silent)
+        picoquic.build(silent)
 
 
 def test_in_a_checkout_whose_cache_is_root_s_the_user_s_own_is_used(
@@ -185,15 +187,15 @@ def test_in_a_checkout_whose_cache_is_root_s_the_user_s_own_is_used(
     monkeypatch.setattr(extension, "checkout", lambda: tmp_path)
     monkeypatch.setattr(os, "access", lambda path, _mode: path == tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
-    assert library.EXTENSION.build_directory() == tmp_path / "own" / "minitopo-dc" / "picoquic"
+    assert picoquic.EXTENSION.build_directory() == tmp_path / "own" / "minitopo-dc" / "picoquic"
 
 
 @pytest.mark.parametrize("flags", [(), ("-mno-such-instructions",)])
 def test_a_compiler_that_lacks_the_instructions_of_fusion_goes_without(
     flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library, "FUSION", flags)  # without them AES intrinsics do not, either
-    assert not library.can_compile_fusion(tmp_path)
+    monkeypatch.setattr(picoquic, "FUSION", flags)  # without them AES intrinsics do not, either
+    assert not picoquic.can_compile_fusion(tmp_path)
 
 
 def broken(built: Path, how: str) -> None:
@@ -215,12 +217,14 @@ def test_a_damaged_extension_is_told_and_built_anew(
         (made := scratch / "made.so").write_bytes(b"an extension")
         return made
 
-    built = make.make(library.EXTENSION, compile_into)
-    assert library.missing() is None
+    built = make.make(picoquic.EXTENSION, compile_into)
+    assert picoquic.EXTENSION.missing() is None
     broken(built, how)
-    assert library.missing() == "picoquic is damaged (get it: minitopo-dc build picoquic)"
-    assert make.make(library.EXTENSION, compile_into).read_bytes() == b"an extension"
-    assert library.missing() is None
+    assert (
+        picoquic.EXTENSION.missing() == "picoquic is damaged (get it: minitopo-dc build picoquic)"
+    )
+    assert make.make(picoquic.EXTENSION, compile_into).read_bytes() == b"an extension"
+    assert picoquic.EXTENSION.missing() is None
 
 
 def test_a_damaged_file_of_a_folder_is_noticed_and_a_compiled_module_is_none_of_it(

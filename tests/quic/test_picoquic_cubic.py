@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.quic.events import Address
-from minitopo_dc.quic.picoquic.library import COUPLED, CUBIC, OWN_CUBIC, PICOQUIC, library
+from minitopo_dc.quic.picoquic import COUPLED, CUBIC, OWN_CUBIC, PICOQUIC
 from minitopo_dc.quic.stack import Stack
 from tests.quic.conftest import MakePair
 from tests.quic.extension import needs_picoquic
@@ -34,7 +34,7 @@ class Cubic:
     """One path's, with acknowledgements of one segment each, a window of them per round trip."""
 
     def __init__(self, window: float, rtt_s: float = RTT_S) -> None:
-        module = library()
+        module = PICOQUIC.load()
         self.lib, self.state = module.lib, module.ffi.new("mdc_cubic *")
         self.rtt_s, self.now, self.sent = rtt_s, 0.0, 0
         self.lib.mdc_cubic_begin(self.state, window)

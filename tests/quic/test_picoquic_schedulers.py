@@ -11,7 +11,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.quic.configuration import SCHEDULERS, Scheduler
 from minitopo_dc.quic.connection import DEMOTED, StackError
 from minitopo_dc.quic.events import PathDeleted
-from minitopo_dc.quic.picoquic.library import PICOQUIC, library
+from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.scheduler import PathView, path_scheduler
 from minitopo_dc.quic.stack import Stack
 from minitopo_dc.registry import load_plugins, registrations_kept
@@ -39,7 +39,7 @@ class Chooser:
 
     def __init__(self, name: Scheduler, *weights: int) -> None:
         given = (*weights, *([1] * 8))[:8]
-        self._ffi, self._lib = library().ffi, library().lib
+        self._ffi, self._lib = PICOQUIC.load().ffi, PICOQUIC.load().lib
         fields = {"kind": SCHEDULERS[name], "weights": given}
         self._scheduler = self._ffi.new("mdc_scheduler *", fields)
 

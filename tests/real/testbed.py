@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from minitopo_dc.fields import IpVersion
-from minitopo_dc.real.network.elements import ElementProcess
+from minitopo_dc.real.network.elements import ElementProcess, testbed
 from minitopo_dc.real.network.hosts import EmulatedHost, Network
-from minitopo_dc.real.network.testbed import testbed
 from minitopo_dc.real.run.calibration import Arrivals, send_through
 from minitopo_dc.real.run.real import run_real
 from minitopo_dc.results.run_result import RunResult

@@ -8,20 +8,23 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.pdcp import ReceivingEntity, Timer, sn_format
+from minitopo_dc.pdcp import Pdu, ReceivingEntity, Timer, sn_format
 from minitopo_dc.router.drivers import (
     LegDriver,
-    PduOnLeg,
     ReceiveDriver,
     ReportSender,
     TransmitDriver,
 )
 
 
-class HeldPdu(PduOnLeg):
-    """A PDU that notes what became of it."""
+class HeldPdu:
+    """A PDU of 100 bytes that notes what became of it."""
 
+    size = 100
     accepted = dropped = False
+
+    def __init__(self, bearer: int | None, number: int) -> None:
+        self.bearer, self.number = bearer, number
 
     def accept(self) -> None:
         self.accepted = True
@@ -45,13 +48,9 @@ class Loop:
         self.rearmed += 1
 
 
-def on_leg(loop: Loop, **does: Any) -> LegDriver[Any]:
+def on_leg(loop: Loop, **does: Any) -> LegDriver:
     leg: Any = SimpleNamespace(next_timeout=None, **does)
     return LegDriver(1, leg, loop)
-
-
-def test_a_leg_tells_bearers_apart_and_no_pdus_of_one() -> None:
-    assert PduOnLeg(1, 0).flow_id == PduOnLeg(1, 5).flow_id != PduOnLeg(2, 0).flow_id
 
 
 def test_a_report_that_is_not_due_goes_nowhere() -> None:
@@ -86,28 +85,28 @@ def test_where_directions_share_a_medium_what_happens_to_one_sets_the_alarms_of_
     assert (loop.rearmed, other.rearmed) == (2, 2)
 
 
-class Queue:
-    """A leg whose queue holds the PDUs of several bearers."""
-
-    number = 1
+class Leg:
+    """A leg whose queue holds the PDUs of several bearers, and that notes what it gets."""
 
     def __init__(self, *held: Any) -> None:
         self._held = held
+        self.put: list[tuple[Any, int, int]] = []
+
+    def push(self, packet: Any, size: int, now: int) -> None:
+        self.put.append((packet, size, now))
 
     def flush(self, which: Callable[[Any], bool], now: int) -> Sequence[Any]:  # noqa: ARG002
         return [packet for packet in self._held if which(packet)]
 
 
-class Sender(TransmitDriver[Any, Queue]):
-    """A bearer that notes what it puts on legs."""
-
-    def _put(self, pdus: Sequence[Any], now: int) -> None:
-        self.put = [*getattr(self, "put", []), (list(pdus), now)]
+def driving(entity: Any, loop: Loop, *legs: Any) -> TransmitDriver:
+    """Of an entity whose PDUs are packets of 100 bytes themselves."""
+    return TransmitDriver(1, entity, legs, loop, lambda pdu, _leg: (pdu.sdu, 100))
 
 
-def sending(follows_legs: bool, takes: bool = True) -> tuple[Sender, Loop]:
+def sending(follows_legs: bool, takes: bool = True) -> tuple[TransmitDriver, Leg, Loop]:
     """Of an entity that makes a PDU at each poll until two are made, and drops one."""
-    pdus, loop = ["first", "second"], Loop()
+    pdus, loop, leg = [Pdu(0, 0, 0, "first"), Pdu(0, 1, 1, "second")], Loop(), Leg()
     entity: Any = SimpleNamespace(
         next_timeout=lambda: None,
         follows_legs=follows_legs,
@@ -116,19 +115,19 @@ def sending(follows_legs: bool, takes: bool = True) -> tuple[Sender, Loop]:
         poll=lambda now: [pdus.pop(0)] if pdus and now == 5 else [],
         dropped=list,
     )
-    return Sender(1, entity, [Queue()], loop), loop
+    return driving(entity, loop, leg), leg, loop
 
 
 @pytest.mark.parametrize(
     ("follows_legs", "put"),
-    [(True, [(["first"], 5), (["second"], 5)]), (False, [(["first"], 5)])],
+    [(True, [("first", 100, 5), ("second", 100, 5)]), (False, [("first", 100, 5)])],
 )
 def test_an_sdu_s_pdu_goes_on_a_leg_at_once_and_with_those_that_waited_for_legs(
     follows_legs: bool, put: list[Any]
 ) -> None:
-    sender, loop = sending(follows_legs)
+    sender, leg, loop = sending(follows_legs)
     sender.push(HeldPdu(1, 0), 100, 5, None)
-    assert sender.put == put
+    assert leg.put == put
     assert (loop.first, loop.rearmed) == ([True] * follows_legs, int(follows_legs))
 
 
@@ -140,17 +139,10 @@ def test_an_sdu_that_an_entity_refuses_is_dropped(takes: bool) -> None:
 
 
 def test_only_an_entity_that_follows_legs_looks_at_changed_ones() -> None:
-    (follower, loop), (other, _) = sending(follows_legs=True), sending(follows_legs=False)
+    (follower, leg, loop), (other, no_leg, _) = (sending(follows_legs=way) for way in (True, False))
     for sender in (follower, other):
         sender.legs_changed(5)
-    assert (len(follower.put), loop.rearmed, hasattr(other, "put")) == (2, 1, False)
-
-
-class Receiver(ReceiveDriver[Any]):
-    """A bearer whose SDUs have 100 bytes."""
-
-    def _size(self, sdu: Any) -> int:  # noqa: ARG002
-        return 100
+    assert (len(leg.put), loop.rearmed, no_leg.put) == (2, 1, [])
 
 
 def test_an_sdu_goes_on_once_with_its_bytes_counted_and_a_copy_is_dropped() -> None:
@@ -158,7 +150,7 @@ def test_an_sdu_goes_on_once_with_its_bytes_counted_and_a_copy_is_dropped() -> N
     counted: list[Any] = []
     reports: Any = SimpleNamespace(push=lambda *pdu: counted.append(pdu))
     loop = Loop()
-    driver = Receiver(1, entity, loop, reports=reports)
+    driver = ReceiveDriver(1, entity, loop, reports=reports)
     late, first, copy = HeldPdu(1, 1), HeldPdu(1, 0), HeldPdu(1, 0)
     for leg, sdu in enumerate((late, first, copy)):
         driver.push(sdu.number, sdu, 100 + leg, leg % 2, 5, count=sdu.number + 4096)
@@ -170,7 +162,7 @@ def test_an_sdu_goes_on_once_with_its_bytes_counted_and_a_copy_is_dropped() -> N
 
 
 def test_a_lost_leg_gives_back_the_pdus_of_its_bearer_and_no_others() -> None:
-    own, other, plain = HeldPdu(1, 7), HeldPdu(2, 7), SimpleNamespace()
+    own, other, plain = HeldPdu(1, 7), HeldPdu(2, 7), HeldPdu(None, 7)
     refused = HeldPdu(1, 8)
     taken: list[tuple[int, list[int], int]] = []
     entity: Any = SimpleNamespace(
@@ -181,9 +173,9 @@ def test_a_lost_leg_gives_back_the_pdus_of_its_bearer_and_no_others() -> None:
         poll=lambda _: [],
         dropped=lambda: [refused],
     )
-    Sender(1, entity, [Queue(own, other, plain)], Loop()).handle(5)
+    driving(entity, Loop(), Leg(own, other, plain)).handle(5)
     assert taken == [(0, [7], 5)]
-    assert (own.dropped, other.dropped, refused.dropped) == (True, False, True)
+    assert [pdu.dropped for pdu in (own, other, plain, refused)] == [True, False, False, True]
 
 
 @pytest.mark.parametrize(

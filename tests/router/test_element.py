@@ -118,7 +118,7 @@ def test_what_the_native_core_lacks_is_named(
     assert native_obstacle([gnb_settings(scenario(**fields), tmp_path)]) == reason
 
 
-class Element(AnyElement[Any, Any, Any]):
+class Element(AnyElement):
     """One whose legs and bearers note in `log` what they are told."""
 
     def __init__(self, settings: ElementSettings) -> None:
@@ -142,11 +142,13 @@ class Element(AnyElement[Any, Any, Any]):
     def _noting(self, *words: Any) -> Callable[..., None]:
         return lambda *more: self.log.append((*words, *more))
 
-    def _transmitter(self, bearer: Any, entity: Any) -> Any:
-        changed = self._noting("changed")
+    def _transmitter(self, bearer: Any) -> Any:
+        changed, entity = self._noting("changed"), self._transmitting(bearer)
         return SimpleNamespace(bearer=bearer.bearer, entity=entity, legs_changed=changed)
 
-    def _receiver(self, bearer: Any, entity: Any, reports: Any) -> Any:
+    def _receiver(self, bearer: Any) -> Any:
+        entity = bearer.pdcp.receiver(len(bearer.legs))
+        reports = bearer.pdcp.report_maker(entity, len(bearer.legs))
         counted = entity.statistics
         return SimpleNamespace(
             bearer=bearer.bearer, entity=entity, reports=reports, statistics=counted

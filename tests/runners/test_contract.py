@@ -30,7 +30,7 @@ from minitopo_dc.runners.base import (
 from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.tcp.runner import TcpRunner
 from minitopo_dc.workloads import RequestResponse
-from minitopo_dc.workloads.content import (
+from minitopo_dc.workloads.exchange import (
     BLOCK_BYTES,
     blocks,
     content_sha256,
@@ -205,7 +205,7 @@ def test_a_served_file_is_there_during_a_run_only(tmp_path: Path) -> None:
 
 
 PROGRAMS = (
-    *("aioquic.client", "aioquic.server", "sans_io.client", "sans_io.server", "tcp.server"),
+    *("aioquic.client", "aioquic.server", "sans_io.endpoint", "tcp.server"),
     *("tcp.client", "mptcp.endpoints", "ngtcp2", "icmp"),
 )
 

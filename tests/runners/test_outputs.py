@@ -13,7 +13,7 @@ import pytest
 from minitopo_dc.fields import PathEvent, PathPlan
 from minitopo_dc.runners.base import Transfer, TransferFailed, accepted, get_runner
 from minitopo_dc.workloads import Download, Measurement
-from minitopo_dc.workloads.content import content_sha256, write_content
+from minitopo_dc.workloads.exchange import content_sha256, write_content
 from tests.runners.hosts import transfer_in
 
 SIZE = 2_000_000

@@ -20,7 +20,7 @@ from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.processes.process import Process, log_tail, running, wait_any
 from minitopo_dc.runners.processes.session import END_TIMEOUT_S
 from minitopo_dc.workloads import Measurement, RequestResponse
-from minitopo_dc.workloads.content import write_content
+from minitopo_dc.workloads.exchange import write_content
 from tests import long
 from tests.runners.hosts import (
     CLIENT_ADDRESSES,

@@ -13,9 +13,9 @@ from aioquic.quic.connection import QuicConnection
 
 from minitopo_dc.runners.aioquic.client import AioquicClient, make_client
 from minitopo_dc.runners.tcp import server
-from minitopo_dc.runners.tcp.application import Application, Message
+from minitopo_dc.runners.tcp.server import Application, Message
 from minitopo_dc.workloads import Download
-from minitopo_dc.workloads.content import content_sha256
+from minitopo_dc.workloads.exchange import content_sha256
 
 SERVER = ("192.0.2.1", 4433)
 ENDLESS: Message = {

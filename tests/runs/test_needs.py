@@ -18,7 +18,7 @@ from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.needs import needs, print_cautions, print_unmet
 from minitopo_dc.runs.perform import Retries, tried
-from minitopo_dc.workloads.upload import Upload
+from minitopo_dc.workloads.download import Upload
 from tests.linux_guest.guests import needs_guest
 from tests.quic.extension import needs_picoquic
 from tests.results.synthetic_runs import no_result, result

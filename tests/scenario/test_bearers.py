@@ -49,7 +49,7 @@ def test_each_flow_may_have_a_bearer_of_its_own(tmp_path: Path) -> None:
     assert policies == [("least-delay", 100), ("batch", 2), ("batch", 100), ("batch", 7)]
     assert [bearer.report is not None for bearer in gnb.transmit] == [False, True, False, False]
     received = ue_settings(wanted, tmp_path).receive
-    assert [bearer.pdcp.t_reordering_ms for bearer in received] == [200, 200, 40, 200]
+    assert [bearer.pdcp.t_reordering_ms.setting for bearer in received] == [200, 200, 40, 200]
 
 
 def test_a_result_tells_the_legs_of_a_flow_that_uses_some(tmp_path: Path) -> None:

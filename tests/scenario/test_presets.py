@@ -82,9 +82,9 @@ def test_t_reordering_waits_for_harq_and_one_retransmission_of_rlc() -> None:
 def test_t_reordering_waits_for_the_uplink_s_grant() -> None:
     legs = [Leg(rate_mbps=20, jitter_ms=0, uplink={"grant_ms": ms}) for ms in (0, 30)]
     made = scenario(*legs).with_dc("deployable", xn_ms=5)
-    assert made.pdcp.t_reordering_ms == 30  # 5 of Xn, 17 held: the grant is the uplink's
+    assert made.pdcp.t_reordering_ms.setting == 30  # 5 of Xn, 17 held: the grant is the uplink's
     assert made.uplink_pdcp is not None
-    assert made.uplink_pdcp.t_reordering_ms == 40  # 30 of the grant, 5 of Xn, 2 held
+    assert made.uplink_pdcp.t_reordering_ms.setting == 40  # 30 of the grant, 5 of Xn, 2 held
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_delay_that_follows_a_trace_without_an_end_has_a_bound(tmp_path: Path)
     follows = {"trace": trace, "delay_curve": "power"}
     legs = [Leg(downlink=follows, uplink=follows), Leg(rate_mbps=20)]
     scenario = Scenario(transport="tcp", mode="sc", legs=legs, clock="virtual")
-    timer = scenario.with_dc("deployable").pdcp.t_reordering_ms
+    timer = scenario.with_dc("deployable").pdcp.t_reordering_ms.setting
     assert timer in T_REORDERING_MS
 
 

@@ -181,7 +181,10 @@ OF_LEGS = [
     (rlc(harq_retransmissions=28), "rlc.harq_retransmissions"),
     (rlc(status_ms=-1), "rlc.status_ms"),
     (rlc(max_retx_threshold=5), "rlc.max_retx_threshold: .*1, 2, 3, 4, 6, 8, 16 or 32"),
-    (rlc(discard_ms=25), "rlc.discard_ms: must be one of 10, 20, .*1500, infinity"),
+    (
+        rlc(discard_ms=25),
+        "rlc.discard_ms: discardTimer 25 ms: must be one of 10, 20, .*1500, infinity",
+    ),
     (rlc(t_reassembly_ms=35), "rlc.t_reassembly_ms: unknown field"),
 ]
 OF_WIFI = [

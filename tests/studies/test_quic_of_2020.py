@@ -20,7 +20,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.logs.quic import read_recovery
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.workloads import Download
-from minitopo_dc.workloads.content import content_sha256
+from minitopo_dc.workloads.exchange import content_sha256
 from tests.runners.hosts import processes_in, run_transfer, transfer_between, two_hosts
 
 needs_it = pytest.mark.skipif(

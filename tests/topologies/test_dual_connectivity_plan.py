@@ -25,8 +25,7 @@ from minitopo_dc.topologies.dual_connectivity import (
     find_legs,
     make_legs,
 )
-from minitopo_dc.topologies.many_clients import ManyClients
-from minitopo_dc.topologies.two_path import TwoPath
+from minitopo_dc.topologies.two_path import ManyClients, TwoPath
 
 BATCH = Bearers({"split": "batch"}, {"split": "batch"})
 

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from minitopo_dc.clocks import run_scenario
-from minitopo_dc.quic.noq.library import NOQ
+from minitopo_dc.quic.noq import NOQ
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.quic.noq.library import NOQ
+from minitopo_dc.quic.noq import NOQ
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
-from minitopo_dc.workloads.content import content_sha256
+from minitopo_dc.workloads.exchange import content_sha256
 from tests.linux_guest.guests import needs_guest
 from tests.quic.extension import each_stack, needs_noq, needs_picoquic
 from tests.virtual.path_scripts import random_scenario, run_script

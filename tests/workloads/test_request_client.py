@@ -13,8 +13,15 @@ from hypothesis import strategies as st
 
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import RequestResponse
-from minitopo_dc.workloads.content import BLOCK_BYTES, Received, blocks
-from minitopo_dc.workloads.exchange import Content, ContentServer, Request, WrongAnswer
+from minitopo_dc.workloads.exchange import (
+    BLOCK_BYTES,
+    Content,
+    ContentServer,
+    Received,
+    Request,
+    WrongAnswer,
+    blocks,
+)
 from minitopo_dc.workloads.request_response import RequestClient
 from tests.workloads.wire import Answered, Wire, serve
 

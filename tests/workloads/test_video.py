@@ -13,8 +13,7 @@ from minitopo_dc.runners.base import TransferFailed, read_report
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Video, parse_workload
 from minitopo_dc.workloads.base import Row
-from minitopo_dc.workloads.content import blocks, requested_size
-from minitopo_dc.workloads.exchange import Client, WrongAnswer
+from minitopo_dc.workloads.exchange import Client, WrongAnswer, blocks, requested_size
 from tests.workloads.wire import Wire
 
 

@@ -33,8 +33,7 @@ from minitopo_dc.workloads import (
     workload,
 )
 from minitopo_dc.workloads.base import workload_values
-from minitopo_dc.workloads.content import blocks
-from minitopo_dc.workloads.exchange import Client, WrongAnswer
+from minitopo_dc.workloads.exchange import Client, WrongAnswer, blocks
 from minitopo_dc.workloads.request_response import request_rows
 from tests.workloads.wire import Wire
 

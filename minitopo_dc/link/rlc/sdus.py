@@ -257,5 +257,5 @@ class Reassembly(Generic[T]):
             self.dropped_loss += 1
         else:
             if self.served is not None:
-                self.served(sdu.packet, sdu.begun, sdu.sent, now)
+                self.served(sdu.packet, sdu.pushed, sdu.begun, sdu.sent, now)
             self._air.put(now + self.delay.sample(self._rng), sdu.size, sdu.packet)

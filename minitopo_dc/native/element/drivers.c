@@ -15,15 +15,15 @@ static void wake(router *of, timer *what)
 
 static void take_departing(void *of, datagram *what)
 {
-    element_leg *self = of;
+    leg_driver *self = of;
     int size = ip_size_on_leg(what->ip, what->length);
 
     if (size < 0) {
-        self->counters->malformed++;
+        self->uncarried.malformed++;
         datagram_release(what);
         return;
     }
-    leg_driver_push(&self->driver, what, -1, size);
+    leg_driver_push(self, what, -1, size);
 }
 
 /* The verdict first, so that the capture delays no packet that is due. */
@@ -53,7 +53,7 @@ static void *datagram_mark(void *shared)
 
 static void leave(leg_driver *by, carried what)
 {
-    capture *to = ((element_leg *)by)->capture;
+    capture *to = by->capture;
     datagram *leaving = what.packet;
 
     if (leaving->ce) {
@@ -66,16 +66,6 @@ static void leave(leg_driver *by, carried what)
         accept_captured(to, what.packet, by->of->now);
 }
 
-leg_driver *element_add_leg(element *self, leg *of, int number, element_counters *counters)
-{
-    element_leg *made = zeroed(1, sizeof(*made));
-
-    *made = (element_leg){.mark = THROUGH_LEG | (uint32_t)number, .raw = {-1, -1}, .counters = counters};
-    leg_driver_begin(&made->driver, &self->router, of, number);
-    element_add_timer(self, &made->driver.timer, 0);
-    return &made->driver;
-}
-
 void element_leg_queue(leg_driver *self, int queue)
 {
     element_of(self->of)->queues[queue] = (nf_queue){take_departing, self};
@@ -83,13 +73,13 @@ void element_leg_queue(leg_driver *self, int queue)
 
 void element_leg_raw(leg_driver *self, int ipv4, int ipv6)
 {
-    ((element_leg *)self)->raw[0] = ipv4;
-    ((element_leg *)self)->raw[1] = ipv6;
+    self->raw[0] = ipv4;
+    self->raw[1] = ipv6;
 }
 
 void element_leg_capture(leg_driver *self, capture *to)
 {
-    ((element_leg *)self)->capture = to;
+    self->capture = to;
 }
 
 void element_leg_send(leg_driver *self, const uint8_t *ip, int length, int64_t now)
@@ -97,17 +87,21 @@ void element_leg_send(leg_driver *self, const uint8_t *ip, int length, int64_t n
     datagram *made = datagram_of(element_of(self->of), ip, length);
 
     self->of->now = now;
-    made->sent_on = (element_leg *)self;
+    made->sent_on = self;
     leg_driver_push(self, made, -1, length);
 }
 
 /* Transmitting bearers. */
 
-static void put(transmit_driver *driver, pdu what)
+static int bits_of(int64_t mask)
 {
-    element_transmit *self = (element_transmit *)driver;
-    element_leg *on = (element_leg *)driver->legs[what.leg];
-    int64_t sn = what.count & driver->entity->mask;
+    return __builtin_popcountll((unsigned long long)mask);
+}
+
+static void put(transmit_driver *self, pdu what)
+{
+    leg_driver *on = self->legs[what.leg];
+    int64_t mask = self->entity->mask, sn = what.count & mask;
     datagram *taken = what.sdu;
 
     if (taken->ce && !taken->changed) { /* it was marked where it was split: copies are, too */
@@ -118,63 +112,53 @@ static void put(transmit_driver *driver, pdu what)
         taken = datagram_copy(taken, on);
         datagram_release(what.sdu);
     } else {
-        sn_put(taken->ip + taken->length - sn_bytes(self->sn_bits), self->sn_bits, sn);
+        sn_put(taken->ip + taken->length - self->entity->header, bits_of(mask), sn);
         taken->changed = 1;
-        taken->mark = on->mark;
+        taken->mark = THROUGH_LEG | (uint32_t)on->number;
     }
     taken->form = &self->forms[what.leg];
-    leg_driver_push(&on->driver, taken, sn, taken->length);
+    leg_driver_push(on, taken, sn, taken->length);
 }
 
 static void take_sdu(void *of, datagram *what)
 {
-    element_transmit *self = of;
+    transmit_driver *self = of;
     int size = what->length;
 
-    switch (ip_prepare_sdu(what->ip, &what->length, sn_bytes(self->sn_bits))) {
+    switch (ip_prepare_sdu(what->ip, &what->length, self->entity->header)) {
     case SDU_MALFORMED:
-        self->counters->malformed++;
+        self->uncarried.malformed++;
         datagram_release(what);
         break;
     case SDU_REFUSED_OPTIONS:
-        self->counters->refused_options++;
+        self->uncarried.refused_options++;
         datagram_release(what);
         break;
     case SDU_HANDED_BACK:
-        self->counters->handed_back++;
+        self->uncarried.handed_back++;
         datagram_accept(what);
         break;
     default:
-        transmit_driver_push(&self->driver, what, size);
+        transmit_driver_push(self, what, size);
     }
 }
 
-transmit_driver *element_add_transmit(element *self, transmit *entity, leg_driver **legs, int count, int sn_bits,
-                                      int queue, element_counters *counters)
+void element_transmit_queue(transmit_driver *self, int queue)
 {
-    element_transmit *made = zeroed(1, sizeof(*made));
-
-    made->sn_bits = sn_bits;
-    made->counters = counters;
-    transmit_driver_begin(&made->driver, &self->router, entity, legs, count);
-    self->queues[queue] = (nf_queue){take_sdu, made};
-    element_add_timer(self, &made->driver.timer, 1);
-    return &made->driver;
+    element_of(self->of)->queues[queue] = (nf_queue){take_sdu, self};
 }
 
-static capture_form form_of(const uint8_t *start, int length, int sn_bits)
+static capture_form form_of(const uint8_t *start, int length, int64_t mask)
 {
-    capture_form made = {.length = length, .number_bytes = sn_bytes(sn_bits)};
+    capture_form made = {.length = length, .number_bytes = sn_bytes(bits_of(mask))};
 
     memcpy(made.start, start, (size_t)length);
     return made;
 }
 
-void element_transmit_capture(transmit_driver *driver, int position, const uint8_t *start, int length)
+void element_transmit_capture(transmit_driver *self, int position, const uint8_t *start, int length)
 {
-    element_transmit *self = (element_transmit *)driver;
-
-    self->forms[position] = form_of(start, length, self->sn_bits);
+    self->forms[position] = form_of(start, length, self->entity->mask);
 }
 
 /* Receiving bearers. */
@@ -189,43 +173,33 @@ static int deliver(void *sdu)
 
 static void take_pdu(void *of, datagram *what)
 {
-    element_receive *self = of;
-    int leg = receive_driver_position(&self->driver, what->indev), length;
+    receive_driver *self = of;
+    int leg = receive_driver_position(self, what->indev), sn_bits = bits_of(self->entity->mask), length;
     int64_t sn;
 
     if (leg >= 0 && self->captures[leg] != NULL)
-        capture_pdu(self->captures[leg], &self->forms[leg], what->ip, what->length, self->driver.of->now);
-    length = ip_split_trailer(what->ip, what->length, sn_bytes(self->sn_bits));
-    sn = length < 0 ? -1 : sn_get(what->ip + length, self->sn_bits);
+        capture_pdu(self->captures[leg], &self->forms[leg], what->ip, what->length, self->of->now);
+    length = ip_split_trailer(what->ip, what->length, sn_bytes(sn_bits));
+    sn = length < 0 ? -1 : sn_get(what->ip + length, sn_bits);
     if (sn < 0 || leg < 0) {
-        self->counters->malformed++;
+        self->uncarried.malformed++;
         datagram_release(what);
         return;
     }
     what->length = length;
     what->changed = 1;
-    receive_driver_push(&self->driver, what, length, leg, sn, -1);
+    receive_driver_push(self, what, length, leg, sn, -1);
 }
 
-receive_driver *element_add_receive(element *self, receive *entity, report_maker *maker, const int *indices,
-                                    int count, int sn_bits, int queue, element_counters *counters)
+void element_receive_queue(receive_driver *self, int queue)
 {
-    element_receive *made = zeroed(1, sizeof(*made));
-
-    made->sn_bits = sn_bits;
-    made->counters = counters;
-    receive_driver_begin(&made->driver, &self->router, entity, maker, indices, count);
-    self->queues[queue] = (nf_queue){take_pdu, made};
-    element_add_timer(self, &made->driver.timer, 0);
-    return &made->driver;
+    element_of(self->of)->queues[queue] = (nf_queue){take_pdu, self};
 }
 
-void element_receive_capture(receive_driver *driver, int position, capture *to, const uint8_t *start, int length)
+void element_receive_capture(receive_driver *self, int position, capture *to, const uint8_t *start, int length)
 {
-    element_receive *self = (element_receive *)driver;
-
     self->captures[position] = to;
-    self->forms[position] = form_of(start, length, self->sn_bits);
+    self->forms[position] = form_of(start, length, self->entity->mask);
 }
 
 /* The element. */
@@ -238,7 +212,7 @@ element *element_new(int netlink)
     self->watched[0] = (struct pollfd){.fd = netlink, .events = POLLIN};
     self->watched_count = 1;
     self->router = (router){.packets = {datagram_keep, datagram_release, datagram_ecn, datagram_mark},
-                            .wake = wake, .leave = leave, .put = put, .deliver = deliver};
+                            .add = element_add_timer, .wake = wake, .leave = leave, .put = put, .deliver = deliver};
     queues_begin(self);
     return self;
 }
@@ -249,4 +223,9 @@ void element_free(element *self)
     queues_end(self);
     datagrams_free(self);
     free(self);
+}
+
+router *element_router(element *self)
+{
+    return &self->router;
 }

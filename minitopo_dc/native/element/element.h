@@ -23,19 +23,10 @@
 #define MAX_WATCHED 512
 #define THROUGH_LEG 0x100 /* as in element/kernel/rules.py */
 
-#define FORM_ROOM 64
-
-/* How a bearer's PDUs on a leg are written in its capture: behind `start`, the headers and tags of an outer datagram;
- * or, where that has no bytes, with the number behind the SDU. */
-typedef struct {
-    uint8_t start[FORM_ROOM];
-    int length, number_bytes;
-} capture_form;
-
 typedef struct datagram {
     struct datagram *next, *made_before; /* of those in no use; of all */
     element *of;
-    const struct element_leg *sent_on; /* of the element's own: goes out of this leg; NULL: the kernel's */
+    leg_driver *sent_on; /* of the element's own: goes out of this leg; NULL: the kernel's */
     uint32_t id, mark;
     int queue, indev, shares, decided, changed;
     int ce; /* to be marked when it leaves */
@@ -52,29 +43,6 @@ typedef struct {
     take_fn *take;
     void *of;
 } nf_queue;
-
-typedef struct element_leg {
-    leg_driver driver; /* the first member, as of the others */
-    uint32_t mark;
-    int raw[2]; /* sockets for what is the element's own, of IPv4 and IPv6; -1: none */
-    capture *capture; /* or NULL */
-    element_counters *counters;
-} element_leg;
-
-typedef struct {
-    transmit_driver driver;
-    capture_form forms[MAX_LEGS];
-    int sn_bits;
-    element_counters *counters;
-} element_transmit;
-
-typedef struct {
-    receive_driver driver;
-    int sn_bits;
-    capture *captures[MAX_LEGS]; /* or NULL */
-    capture_form forms[MAX_LEGS];
-    element_counters *counters;
-} element_receive;
 
 struct element {
     router router; /* the first member */
@@ -100,7 +68,7 @@ struct element {
 /* Datagrams: what becomes of one is said once. */
 datagram *datagram_take(element *of);
 datagram *datagram_of(element *of, const uint8_t *ip, int length);
-datagram *datagram_copy(const datagram *original, const element_leg *on);
+datagram *datagram_copy(const datagram *original, leg_driver *on);
 void datagram_accept(datagram *self);
 void datagram_release(void *shared); /* dropped, if nobody has it any more and nothing was said */
 void datagram_keep(void *shared);
@@ -119,7 +87,7 @@ void queues_end(element *self);
 void queue_verdict(datagram *of, uint32_t verdict);
 
 /* The loop. */
-void element_add_timer(element *self, timer *made, int first);
+void element_add_timer(router *self, timer *made, int first);
 /* Let `element_run` end with the first such error. */
 static inline void element_fail(element *self, int error, int descriptor)
 {

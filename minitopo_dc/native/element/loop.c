@@ -26,8 +26,9 @@ int element_failed(const element *self)
 }
 
 /* One of what puts packets on legs comes first. */
-void element_add_timer(element *self, timer *made, int first)
+void element_add_timer(router *of, timer *made, int first)
 {
+    element *self = (element *)of;
     int at = first ? 0 : self->timers_count;
 
     if (self->timers_count == MAX_TIMERS) {

@@ -101,7 +101,7 @@ datagram *datagram_of(element *of, const uint8_t *ip, int length)
 }
 
 /* The kernel forwards the original and lowers its TTL: so does this. It also writes IPv4's checksum. */
-datagram *datagram_copy(const datagram *original, const element_leg *on)
+datagram *datagram_copy(const datagram *original, leg_driver *on)
 {
     datagram *made = datagram_of(original->of, original->ip, original->length);
 
@@ -139,7 +139,7 @@ void datagram_accept(datagram *self)
     } else {
         element_flush(self->of); /* what left before it is before it */
         if (!send_out(self))
-            self->sent_on->counters->refused++;
+            self->sent_on->uncarried.refused++;
     }
     datagram_release(self);
 }

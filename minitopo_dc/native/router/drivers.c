@@ -20,6 +20,13 @@ void router_free_owned(router *self)
     }
 }
 
+static void begin(router *self, timer *made, void (*fire)(void *owner), void *owner, int first)
+{
+    timer_begin(made, self, fire, owner);
+    if (self->add != NULL)
+        self->add(self, made, first);
+}
+
 /* Legs. */
 
 static void leg_fire(void *owner)
@@ -43,14 +50,20 @@ static void leg_driver_free(void *object)
     free(self);
 }
 
-void leg_driver_begin(leg_driver *self, router *of, leg *what, int number)
+leg_driver *router_leg(router *self, leg *of, int number)
 {
-    self->of = of;
-    self->leg = what;
-    self->number = number;
-    what->hooks = of->packets;
-    timer_begin(&self->timer, of, leg_fire, self);
-    router_own(of, self, leg_driver_free);
+    leg_driver *made = zeroed(1, sizeof(*made));
+
+    *made = (leg_driver){.of = self, .leg = of, .number = number, .raw = {-1, -1}};
+    of->hooks = self->packets;
+    begin(self, &made->timer, leg_fire, made, 0);
+    router_own(self, made, leg_driver_free);
+    return made;
+}
+
+const uncarried *leg_driver_uncarried(const leg_driver *self)
+{
+    return &self->uncarried;
 }
 
 void leg_driver_rearm(leg_driver *self)
@@ -95,14 +108,22 @@ static void transmit_driver_free(void *object)
     free(self);
 }
 
-void transmit_driver_begin(transmit_driver *self, router *of, transmit *entity, leg_driver **legs, int count)
+transmit_driver *router_transmit(router *self, transmit *entity, leg_driver **legs, int count)
 {
-    self->of = of;
-    self->entity = entity;
-    entity->hooks = of->packets;
-    memcpy(self->legs, legs, (size_t)count * sizeof(*legs));
-    timer_begin(&self->timer, of, submit, self);
-    router_own(of, self, transmit_driver_free);
+    transmit_driver *made = zeroed(1, sizeof(*made));
+
+    made->of = self;
+    made->entity = entity;
+    entity->hooks = self->packets;
+    memcpy(made->legs, legs, (size_t)count * sizeof(*legs));
+    begin(self, &made->timer, submit, made, 1);
+    router_own(self, made, transmit_driver_free);
+    return made;
+}
+
+const uncarried *transmit_driver_uncarried(const transmit_driver *self)
+{
+    return &self->uncarried;
 }
 
 void transmit_driver_push(transmit_driver *self, void *sdu, int size)
@@ -142,16 +163,23 @@ static void receive_driver_free(void *object)
     free(self);
 }
 
-void receive_driver_begin(receive_driver *self, router *of, receive *entity, report_maker *maker, const int *keys,
-                          int count)
+receive_driver *router_receive(router *self, receive *entity, report_maker *maker, const int *keys, int count)
 {
-    self->of = of;
-    self->entity = entity;
-    self->maker = maker;
-    self->legs = count;
-    memcpy(self->keys, keys, (size_t)count * sizeof(*keys));
-    timer_begin(&self->timer, of, deliver, self);
-    router_own(of, self, receive_driver_free);
+    receive_driver *made = zeroed(1, sizeof(*made));
+
+    made->of = self;
+    made->entity = entity;
+    made->maker = maker;
+    made->legs = count;
+    memcpy(made->keys, keys, (size_t)count * sizeof(*keys));
+    begin(self, &made->timer, deliver, made, 0);
+    router_own(self, made, receive_driver_free);
+    return made;
+}
+
+const uncarried *receive_driver_uncarried(const receive_driver *self)
+{
+    return &self->uncarried;
 }
 
 int64_t receive_driver_bytes(const receive_driver *self)

@@ -5,8 +5,6 @@
 
 #include "../pdcp/pdcp.h"
 
-typedef struct router router;
-
 typedef struct timer {
     router *of;
     int64_t at; /* NEVER: it is not set */
@@ -20,12 +18,23 @@ typedef struct owned {
     void *object;
 } owned;
 
+#define FORM_ROOM 64
+
+/* How a bearer's PDUs on a leg are written in its capture: behind `start`, the headers and tags of an outer datagram;
+ * or, where that has no bytes, with the number behind the SDU. */
+typedef struct {
+    uint8_t start[FORM_ROOM];
+    int length, number_bytes;
+} capture_form;
+
 /* The functions are the host's. */
 struct router {
     int64_t now;
     int closing;
     int failed; /* nothing goes on: something raised in Python */
     packet_hooks packets;
+    /* A driver's timer is new; one that puts packets on legs comes first. NULL: that is no matter. */
+    void (*add)(router *self, timer *what, int first);
     /* Fire a timer at its new moment. */
     void (*wake)(router *self, timer *what);
     /* A packet crossed a leg. */
@@ -42,6 +51,10 @@ struct leg_driver {
     leg *leg;
     int number;
     timer timer;
+    /* On real packets only. */
+    int raw[2];       /* sockets for what is the element's own, of IPv4 and IPv6; -1: none */
+    capture *capture; /* or NULL */
+    uncarried uncarried;
 };
 
 struct transmit_driver {
@@ -49,6 +62,8 @@ struct transmit_driver {
     transmit *entity;
     leg_driver *legs[MAX_LEGS];
     timer timer;
+    capture_form forms[MAX_LEGS];
+    uncarried uncarried;
 };
 
 struct receive_driver {
@@ -58,6 +73,9 @@ struct receive_driver {
     int legs, keys[MAX_LEGS];
     int64_t delivered_bytes;
     timer timer;
+    capture *captures[MAX_LEGS]; /* or NULL */
+    capture_form forms[MAX_LEGS];
+    uncarried uncarried;
 };
 
 static inline void timer_begin(timer *self, router *of, void (*fire)(void *owner), void *owner)
@@ -83,13 +101,6 @@ static inline void timer_bring_forward(timer *self, int64_t moment)
 /* What a router owns it frees, the last one first. */
 void router_own(router *self, void *object, void (*release)(void *object));
 void router_free_owned(router *self);
-
-/* The drivers are the first members of what the host has made, which is freed with them. `keys` tell a bearer's legs
- * apart where its PDUs arrive. */
-void leg_driver_begin(leg_driver *self, router *of, leg *what, int number);
-void transmit_driver_begin(transmit_driver *self, router *of, transmit *entity, leg_driver **legs, int count);
-void receive_driver_begin(receive_driver *self, router *of, receive *entity, report_maker *maker, const int *keys,
-                          int count);
 
 /* `number`: a COUNT, or the SN where nobody knows more of it; -1: the packet has no bearer. */
 void leg_driver_push(leg_driver *self, void *packet, int64_t number, int size);

@@ -320,28 +320,9 @@ void network_free(network *self)
     free(self);
 }
 
-leg_driver *network_leg(network *self, leg *of, int number)
+router *network_router(network *self)
 {
-    leg_driver *made = zeroed(1, sizeof(*made));
-
-    leg_driver_begin(made, &self->router, of, number);
-    return made;
-}
-
-transmit_driver *network_transmit(network *self, transmit *entity, leg_driver **legs, int count)
-{
-    transmit_driver *made = zeroed(1, sizeof(*made));
-
-    transmit_driver_begin(made, &self->router, entity, legs, count);
-    return made;
-}
-
-receive_driver *network_receive(network *self, receive *entity, report_maker *maker, const int *legs, int count)
-{
-    receive_driver *made = zeroed(1, sizeof(*made));
-
-    receive_driver_begin(made, &self->router, entity, maker, legs, count);
-    return made;
+    return &self->router;
 }
 
 /* Timers whose moments Python sets, and that fire in Python. */

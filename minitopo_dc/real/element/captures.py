@@ -1,8 +1,6 @@
 """Captures of an element's legs: one file per leg, of what leaves and what arrives on it.
 
-Each class here stands between two parts of the element, and is put there when the element is made.
-An element without captures has none of them, so that its packets pay nothing. `native` has
-the counterpart for packets that C carries.
+`native` has the counterpart for packets that C carries.
 
 Rules:
 
@@ -14,24 +12,16 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 
 from minitopo_dc.capture import CaptureFile, pdu_framing
 from minitopo_dc.fields import Direction
-from minitopo_dc.real.element.drivers import (
-    Holder,
-    RealLegDriver,
-    RealReceiveDriver,
-    RealTransmitLeg,
-    VerdictPacket,
-)
 from minitopo_dc.real.element.kernel.loop import clock
 from minitopo_dc.real.element.kernel.queues import KernelPacket
+from minitopo_dc.real.element.packets import Record, Take
 from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
 
-Record = Callable[[int, bytes], None]
-"""Takes the time and an IP datagram as it is on the leg."""
 OPPOSITE: dict[Direction, Direction] = {"downlink": "uplink", "uplink": "downlink"}
 
 
@@ -72,39 +62,28 @@ class Captures:
         self._outbound = settings.pcap
         self._files = capture_files(settings, offset)
 
-    def outlet(self, leg: RealTransmitLeg, bearer: TransmitBearer) -> RealTransmitLeg:
-        """Return the outlet on which a bearer puts its PDUs for a leg."""
-        if self._outbound is None:
-            return leg
-        return _CapturedOutlet(leg, self._pdus(leg.number, bearer, self._outbound))
+    def plain(self, leg: int) -> Record | None:
+        """Return what records packets without a bearer that leave on a leg; None: nothing does."""
+        return self._files[leg].write if self._outbound is not None else None
 
-    def reports(self, leg: RealTransmitLeg) -> RealTransmitLeg:
-        """Return the outlet for a bearer's reports, which are packets without a bearer."""
+    def outbound(self, bearer: TransmitBearer) -> Mapping[int, Record]:
+        """Return what records the PDUs of a bearer that leave on its legs, by their numbers."""
         if self._outbound is None:
-            return leg
-        return _CapturedOutlet(leg, self._files[leg.number].write)
+            return {}
+        return {leg: self._pdus(leg, bearer, self._outbound) for leg in bearer.legs}
 
-    def departures(self, leg: RealLegDriver) -> Callable[[KernelPacket], None]:
-        """Return the queue callback of packets that leave on a leg without a bearer."""
+    def arrivals(self, take: Take, bearer: ReceiveBearer, interfaces: Mapping[int, int]) -> Take:
+        """Return `take` with a record of PDUs; `interfaces` has the leg of each index."""
         if self._outbound is None:
-            return leg.on_packet
-        record = self._files[leg.number].write
-        return lambda packet: leg.on_packet(_Captured(packet, record))
-
-    def arrivals(
-        self, driver: RealReceiveDriver, bearer: ReceiveBearer, interfaces: Mapping[int, int]
-    ) -> Callable[[KernelPacket], None]:
-        """Return the queue callback of a bearer's PDUs; `interfaces` has the leg of each index."""
-        if self._outbound is None:
-            return driver.on_packet
+            return take
         inbound = OPPOSITE[self._outbound]
         records = {index: self._pdus(leg, bearer, inbound) for index, leg in interfaces.items()}
 
-        def on_packet(packet: KernelPacket) -> None:
+        def recorded(packet: KernelPacket) -> None:
             records[packet.indev](clock(), packet.get_payload())
-            driver.on_packet(packet)
+            take(packet)
 
-        return on_packet
+        return recorded
 
     def close(self) -> None:
         """Write what is left; it may be called again."""
@@ -118,42 +97,3 @@ class Captures:
             leg=leg, bearer=bearer.bearer, direction=direction, sn_bits=bearer.pdcp.sn_bits
         )
         return lambda now, datagram: write(now, frame(datagram))
-
-
-class _Captured(Holder):
-    """A packet on a leg that is captured when the leg lets it go."""
-
-    __slots__ = ("_datagram", "_record", "held")
-
-    def __init__(self, held: VerdictPacket, record: Record) -> None:
-        self._datagram = held.get_payload()  # a packet of the kernel's soon has no bytes any more
-        self.held = held
-        self._record = record
-
-    def get_payload(self) -> bytes:
-        return self._datagram
-
-    def set_payload(self, payload: bytes) -> None:
-        self._datagram = payload
-        self.held.set_payload(payload)
-
-    def accept(self) -> None:
-        now = clock()
-        self.held.accept()  # first, so that the file delays no packet that is due
-        self._record(now, self._datagram)
-
-
-class _CapturedOutlet(RealTransmitLeg):
-    """A leg as one bearer sees it, with a capture of its PDUs."""
-
-    def __init__(self, leg: RealTransmitLeg, record: Record) -> None:
-        super().__init__(leg.number, leg.injector)
-        self.reads = leg.reads
-        self._leg = leg
-        self._record = record
-
-    def push(self, packet: VerdictPacket, size: int, now: int) -> None:
-        self._leg.push(_Captured(packet, self._record), size, now)
-
-    def flush(self, which: Callable[[VerdictPacket], bool], now: int) -> Sequence[VerdictPacket]:
-        return self._leg.flush(which, now)

@@ -20,14 +20,13 @@ from __future__ import annotations
 import gc
 import heapq
 import socket
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from minitopo_dc.link import LegStatistics
-from minitopo_dc.real.element.drivers import RealTransmitLeg
-from minitopo_dc.real.element.kernel.injection import Injector
-from minitopo_dc.real.element.kernel.loop import RealLoop, clock
+from minitopo_dc.real.element.kernel.loop import clock
 from minitopo_dc.real.element.kernel.process import ElementError
+from minitopo_dc.real.element.packets import Datagram, Wire
 from minitopo_dc.scenario import LegDirection, kernel_rates
 from minitopo_dc.units import ETHERNET_HEADER_BYTES, NS_PER_S
 
@@ -48,16 +47,15 @@ Change = tuple[int, int, LegDirection | int]
 settings of delay and loss, or a rate in bit/s."""
 
 
-class KernelLeg:
-    """One direction of a leg by three disciplines of the kernel's, changed over time; a timed part.
+class KernelLeg(Wire):
+    """One direction of a leg by three disciplines of the kernel's, which are changed over time.
 
     Raises:
         ElementError: the kernel lacks one of them.
     """
 
-    is_up: Final = True
-
     def __init__(self, interface: str, radio: LegDirection) -> None:
+        super().__init__()
         # Here: it takes 0.2 s, which an element without such legs need not wait for.
         from pyroute2 import IPRoute, NetlinkError  # noqa: PLC0415
 
@@ -117,8 +115,8 @@ class KernelLeg:
             return None
         return self._start + self._next[0]
 
-    def handle(self, now: int) -> None:  # noqa: ARG002 (a timed part's)
-        """Make the next change and note how late it is."""
+    def poll(self, now: int) -> Sequence[Datagram]:  # noqa: ARG002 (a leg's)
+        """Make the next change and note how late it is; return no packets, which have gone on."""
         assert self._next is not None
         assert self._start is not None
         moment, _, what = self._next
@@ -130,6 +128,7 @@ class KernelLeg:
         if changed:
             self._lateness.append(clock() - self._start - moment)
         self._next = next(self._changes, None)
+        return ()
 
     def set_up(self, up: bool, now: int) -> None:  # noqa: ARG002 (a leg's)
         """Refuse with ElementError, as tbf cannot hold packets back for any length of time."""
@@ -177,15 +176,6 @@ class KernelLeg:
     def close(self) -> None:
         """Close the netlink socket; the disciplines stay on their interface."""
         self._netlink.close()
-
-
-class KernelLegDriver(RealTransmitLeg):
-    """A kernel leg as the element sees it: nothing is held here, a packet goes on at once."""
-
-    def __init__(self, number: int, leg: KernelLeg, loop: RealLoop) -> None:
-        super().__init__(number, Injector(number))
-        self.leg = leg
-        loop.add_timed(leg)
 
 
 def timeline(radio: LegDirection, steps: Iterator[tuple[int, int]]) -> Iterator[Change]:

@@ -8,24 +8,27 @@ that C reads in one turn, or lets go in one turn, have its time in common.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from minitopo_dc.capture import CaptureFile, frame_start
-from minitopo_dc.fields import Direction
+from minitopo_dc.fields import Direction, IpVersion
 from minitopo_dc.native.library import library
-from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.real.element.captures import OPPOSITE, capture_files, close_all
-from minitopo_dc.real.element.drivers import RealLegDriver, VerdictPacket
 from minitopo_dc.real.element.kernel.injection import Injector
 from minitopo_dc.real.element.kernel.loop import MAX_STALLS, RealLoop, clock
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.queues import WHOLE_PACKET, NetlinkQueues
+from minitopo_dc.real.element.packets import UNNUMBERED
 from minitopo_dc.real.element.process import RealElement
 from minitopo_dc.real.element.reports import report_sender
-from minitopo_dc.router import native
 from minitopo_dc.router.drivers import Way
+from minitopo_dc.router.native import (
+    NativeLegDriver,
+    NativeReceiveDriver,
+    NativeTransmitDriver,
+)
 from minitopo_dc.scenario.element import (
     Core,
     ElementLeg,
@@ -35,6 +38,7 @@ from minitopo_dc.scenario.element import (
     TransmitBearer,
 )
 
+IP_VERSIONS: tuple[IpVersion, ...] = (4, 6)
 ROOM = 64
 """Descriptors that C tells of at once."""
 
@@ -55,13 +59,8 @@ class RealNativeLoop(RealLoop):
         made = self.lib.element_new(self.queues.fileno())
         self.pointer = self._ffi.gc(made, self.lib.element_free)
         """The element in C."""
-        self._kept: list[Any] = []
+        self.router = self.lib.element_router(made)
         self._files: dict[int, Path] = {}
-
-    def counters(self) -> Any:
-        """Return counters that C writes, for as long as the loop lives."""
-        self._kept.append(self._ffi.new("element_counters *"))
-        return self._kept[-1]
 
     def capture(self, file: CaptureFile) -> Any:
         """Return a capture in C that adds its records to a file; `element_capture_end` ends it."""
@@ -165,96 +164,6 @@ def _start(leg: int, bearer: TransmitBearer | ReceiveBearer, direction: Directio
     )
 
 
-class _Injector:
-    """The sockets for what is sent on a leg besides the kernel's packets."""
-
-    def __init__(self, leg: int, versions: Sequence[int], counters: Any) -> None:
-        self._sockets = Injector(leg)
-        self._counters = counters
-        self.descriptors = [self._sockets.descriptor(n) if n in versions else -1 for n in (4, 6)]
-
-    @property
-    def refused(self) -> int:
-        """Return how many datagrams the kernel did not send."""
-        return int(self._counters.refused)
-
-    def close(self) -> None:
-        """Close the sockets of both IP versions."""
-        self._sockets.close()
-
-
-class RealNativeLegDriver(native.NativeLegDriver):
-    """A leg in C over real packets."""
-
-    def __init__(self, leg: ElementLeg, loop: RealNativeLoop, versions: Sequence[int]) -> None:
-        """Make the leg of these settings and its driver, for these versions of IP."""
-        super().__init__(leg)
-        self._counters = loop.counters()
-        self.injector = _Injector(leg.leg, versions, self._counters)
-        self.pointer = self._lib.element_add_leg(
-            loop.pointer, self.leg.pointer, leg.leg, self._counters
-        )
-        self.leg.disown()
-        self._lib.element_leg_raw(self.pointer, *self.injector.descriptors)
-
-    @property
-    def malformed(self) -> int:
-        """Return how many packets without a bearer were dropped for their header."""
-        return int(self._counters.malformed)
-
-    def push(self, packet: VerdictPacket, size: int, now: int) -> None:
-        """Put a datagram of the element's own (a report) on the leg."""
-        self._lib.element_leg_send(self.pointer, packet.get_payload(), size, now)
-
-
-class RealNativeTransmitDriver(native.NativeTransmitDriver):
-    """A transmitting entity in C over real packets."""
-
-    def __init__(
-        self,
-        bearer: TransmitBearer,
-        entity: NativeTransmitter,
-        legs: Sequence[RealNativeLegDriver],
-        loop: RealNativeLoop,
-        queue: int,
-    ) -> None:
-        super().__init__(bearer.bearer, entity)
-        self._counters = loop.counters()
-        pointers = [leg.pointer for leg in legs]
-        self.pointer = self._lib.element_add_transmit(
-            *(loop.pointer, entity.pointer, pointers, len(pointers)),
-            *(bearer.pdcp.sn_bits, queue, self._counters),
-        )
-        entity.disown()
-
-    @property
-    def unnumbered(self) -> dict[str, int]:
-        """Return how many packets got no number, by the reason."""
-        names = ("malformed", "refused_options", "handed_back")
-        return {name: getattr(self._counters, name) for name in names}
-
-
-class RealNativeReceiveDriver(native.NativeReceiveDriver):
-    """A receiving entity in C over real packets."""
-
-    def __init__(
-        self, bearer: ReceiveBearer, loop: RealNativeLoop, *, indices: Sequence[int], queue: int
-    ) -> None:
-        """Take the interfaces by which the legs' PDUs enter, and the one queue for all."""
-        super().__init__(bearer.bearer, bearer.pdcp, len(bearer.legs))
-        self._counters = loop.counters()
-        self.pointer = self._lib.element_add_receive(
-            *(loop.pointer, self.entity.pointer, self.counts, list(indices), len(indices)),
-            *(bearer.pdcp.sn_bits, queue, self._counters),
-        )
-        self.disown()
-
-    @property
-    def malformed(self) -> int:
-        """Return how many packets were no PDUs."""
-        return int(self._counters.malformed)
-
-
 class RealNativeElement(RealElement):
     """The legs and bearers of one router host, run in C."""
 
@@ -273,40 +182,73 @@ class RealNativeElement(RealElement):
     def _open_captures(self) -> Any:
         return NativeCaptures(self._settings, self._wall_clock_offset, self._loop)
 
-    def _add_leg(self, leg: ElementLeg) -> None:
-        made: Any = RealNativeLegDriver(leg, self._loop, self._settings.ip_versions)
-        self._user_legs[leg.leg] = made
-        self._captures.departures(leg.leg, made.pointer)
+    def _leg_driver(self, leg: ElementLeg) -> Any:
+        driver = NativeLegDriver(leg, self._loop.router)
+        injector = self._injectors[leg.leg] = Injector(leg.leg)
+        versions = self._settings.ip_versions
+        sockets = [injector.descriptor(n) if n in versions else -1 for n in IP_VERSIONS]
+        self._loop.lib.element_leg_raw(driver.pointer, *sockets)
+        self._captures.departures(leg.leg, driver.pointer)
+        return driver
 
-    def _departures(self, driver: RealLegDriver, copy: int) -> int:
+    def _departures(self, driver: Any, copy: int) -> int:
         queue = self._opened(copy)
-        self._loop.lib.element_leg_queue(driver.pointer, queue)  # type: ignore[attr-defined]
+        self._loop.lib.element_leg_queue(driver.pointer, queue)
         return queue
 
     def _opened(self, copy: int) -> int:
         self._queues.append(self._loop.queues.add(copy))
         return self._queues[-1]
 
-    def _transmitting(self, bearer: TransmitBearer) -> Any:
-        legs = [self._legs[number].leg for number in bearer.legs]
-        return native.native_transmitter(self._settings, bearer, legs)
-
-    def _transmitter(self, bearer: TransmitBearer, entity: Any) -> Any:
+    def _transmitter(self, bearer: TransmitBearer) -> Any:
         legs = [self._legs[number] for number in bearer.legs]
+        driver = NativeTransmitDriver(self._settings, bearer, legs, self._loop.router)
         queue = self._opened(WHOLE_PACKET)
-        driver: Any = RealNativeTransmitDriver(bearer, entity, legs, self._loop, queue)
+        self._loop.lib.element_transmit_queue(driver.pointer, queue)
         self._captures.outbound(bearer, driver.pointer)
         self._admit(bearer, queue)
         return driver
 
-    def _received(self, bearer: ReceiveBearer) -> Any:
-        indices = self._indices(bearer)
+    def _receiver(self, bearer: ReceiveBearer) -> Any:
+        driver = NativeReceiveDriver(bearer, self._indices(bearer), self._loop.router)
         queue = self._opened(WHOLE_PACKET)
-        self._admit_pdus(bearer, queue)
-        driver = RealNativeReceiveDriver(bearer, self._loop, indices=indices, queue=queue)
+        self._loop.lib.element_receive_queue(driver.pointer, queue)
         self._captures.arrivals(bearer, driver.pointer)
+        self._admit_pdus(bearer, queue)
         return driver
 
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
-        driver = self._legs[leg.leg]
-        return driver.leg, report_sender(driver, leg, port)
+        driver, send = self._legs[leg.leg], self._loop.lib.element_leg_send
+
+        def put(data: bytes, now: int) -> None:
+            send(driver.pointer, data, len(data), now)
+
+        return driver.leg, report_sender(put, leg, port)
+
+    def _uncarried(self) -> Mapping[tuple[str, int], Mapping[str, int]]:
+        lib = self._loop.lib
+        legs = {
+            ("legs", number): _counts(lib.leg_driver_uncarried(driver.pointer), UNNUMBERED[:1])
+            for number, driver in self._legs.items()
+        }
+        senders = {
+            ("transmit", driver.bearer): _counts(
+                lib.transmit_driver_uncarried(driver.pointer), UNNUMBERED
+            )
+            for driver in self._transmit
+        }
+        receivers = {
+            ("receive", driver.bearer): _counts(
+                lib.receive_driver_uncarried(driver.pointer), UNNUMBERED[:1]
+            )
+            for driver in self._receive
+        }
+        return {**legs, **senders, **receivers}
+
+    def _copies_refused(self) -> int:
+        counted = self._loop.lib.leg_driver_uncarried
+        return sum(int(counted(driver.pointer).refused) for driver in self._legs.values())
+
+
+def _counts(counted: Any, names: Sequence[str]) -> dict[str, int]:
+    return {name: int(getattr(counted, name)) for name in names}

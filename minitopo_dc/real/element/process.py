@@ -13,22 +13,13 @@ from typing import Any
 from minitopo_dc.capture import wall_clock_offset
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.interruption import heed
-from minitopo_dc.link import AnyLeg, WifiPath
+from minitopo_dc.link import WifiPath
 from minitopo_dc.pdcp import (
-    ReceivingEntity,
-    ReportMaker,
-    TransmittingEntity,
     sn_format,
 )
 from minitopo_dc.real.element.captures import Captures
-from minitopo_dc.real.element.drivers import (
-    RealLegDriver,
-    RealReceiveDriver,
-    RealTransmitDriver,
-    VerdictPacket,
-    Wire,
-)
 from minitopo_dc.real.element.kernel import rules
+from minitopo_dc.real.element.kernel.injection import Injector
 from minitopo_dc.real.element.kernel.loop import RealLoop, clock
 from minitopo_dc.real.element.kernel.next_hops import NextHops
 from minitopo_dc.real.element.kernel.process import ElementError, configure_realtime, inside
@@ -41,14 +32,23 @@ from minitopo_dc.real.element.kernel.queues import (
     read_refusals,
     refused_since,
 )
-from minitopo_dc.real.element.kernel_leg import KernelLeg, KernelLegDriver
+from minitopo_dc.real.element.kernel_leg import KernelLeg
+from minitopo_dc.real.element.packets import (
+    Datagram,
+    Wire,
+    departures,
+    pdu_packets,
+    pdus,
+    sdus,
+)
 from minitopo_dc.real.element.reports import (
     ReportReceiver,
     report_sender,
 )
-from minitopo_dc.router.drivers import Way
+from minitopo_dc.router.drivers import LegDriver, ReceiveDriver, TransmitDriver, Way
 from minitopo_dc.router.echoes import Send
 from minitopo_dc.router.element import AnyElement
+from minitopo_dc.router.ip import too_big
 from minitopo_dc.router.recorder import Recorder, write_summary
 from minitopo_dc.scenario.element import (
     READY,
@@ -60,10 +60,8 @@ from minitopo_dc.scenario.element import (
     TransmitBearer,
 )
 
-AnyDriver = RealLegDriver | KernelLegDriver | Wire
 
-
-class RealElement(AnyElement[AnyDriver, RealTransmitDriver, RealReceiveDriver]):
+class RealElement(AnyElement):
     """The legs and bearers of one router host, over the kernel's queues."""
 
     core: Core = "python"
@@ -106,23 +104,22 @@ class RealElement(AnyElement[AnyDriver, RealTransmitDriver, RealReceiveDriver]):
         self._wall_clock_offset = wall_clock_offset()
         self._captures = self._open_captures()
         self._open.callback(self._close_captures)
-        self._kernel_legs: dict[int, KernelLegDriver] = {}
-        self._user_legs: dict[int, RealLegDriver] = {}
-        for leg in settings.legs:
-            self._add_leg(leg)
-        wires = {wire.leg: Wire(wire.leg) for wire in settings.wires}
-        legs: dict[int, AnyDriver] = {**self._kernel_legs, **self._user_legs, **wires}
-        for driver in legs.values():
-            self._open.callback(driver.injector.close)
+        self._counts: dict[tuple[str, int], dict[str, int]] = {}
+        self._kernel_legs: dict[int, KernelLeg] = {}
+        self._injectors: dict[int, Injector] = {}
+        legs = {leg.leg: self._leg_driver(leg) for leg in settings.legs}
+        legs |= {wire.leg: self._driver(wire.leg, Wire()) for wire in settings.wires}
+        for injector in self._injectors.values():
+            self._open.callback(injector.close)
         self._next_hops = self._watched()
-        seen = {number: driver.leg for number, driver in self._user_legs.items()}
-        self._assemble(legs, seen, self._loop)
-        for number, driver in self._user_legs.items():
-            radio = settings.leg(number).radio
-            reads = settings.pcap or radio.discipline() or radio.mtu_icmp
-            queue = self._departures(driver, WHOLE_PACKET if reads else HEADER_ONLY)
-            interface = settings.leg(number).interface
-            self._rules += (rules.outgoing(interface, queue, v) for v in settings.ip_versions)
+        user = settings.legs if settings.backend == "user" else ()
+        self._assemble(legs, {leg.leg: legs[leg.leg].leg for leg in user}, self._loop)
+        for leg in user:
+            reads = settings.pcap or leg.radio.discipline() or leg.radio.mtu_icmp
+            queue = self._departures(legs[leg.leg], WHOLE_PACKET if reads else HEADER_ONLY)
+            self._rules += (
+                rules.outgoing(leg.interface, queue, version) for version in settings.ip_versions
+            )
 
     @contextmanager
     def serving(self, refused: list[str]) -> Iterator[None]:
@@ -154,23 +151,36 @@ class RealElement(AnyElement[AnyDriver, RealTransmitDriver, RealReceiveDriver]):
     def _open_captures(self) -> Captures:
         return Captures(self._settings, self._wall_clock_offset)
 
-    def _add_leg(self, leg: ElementLeg) -> None:
+    def _leg_driver(self, leg: ElementLeg) -> LegDriver:
+        """Return the driver of a leg, and open what sends the element's own packets on it."""
         if self._settings.backend == "kernel":
             made = KernelLeg(leg.interface, leg.radio)
             self._open.callback(made.close)
-            self._kernel_legs[leg.leg] = KernelLegDriver(leg.leg, made, self._loop)
-            return
-        core: AnyLeg[VerdictPacket] = self._built(leg, self._paths)
-        self._user_legs[leg.leg] = driver = RealLegDriver(
-            leg.leg,
-            core,
-            self._loop,
-            host=self._host,
-            marks=leg.radio.discipline() is not None,
-            mtu=leg.radio.mtu_bytes if leg.radio.mtu_icmp else None,
-        )
-        if driver.errors is not None:
-            self._open.callback(driver.errors.close)
+            self._kernel_legs[leg.leg] = made
+            return self._driver(leg.leg, made)
+        driver = self._driver(leg.leg, self._built(leg, self._paths))
+        if leg.radio.mtu_icmp:
+            self._answer_errors(driver, leg.radio.mtu_bytes)
+        return driver
+
+    def _driver(self, number: int, leg: Any) -> LegDriver:
+        self._injectors[number] = Injector(number, self._host)
+        return LegDriver(number, leg, self._loop)
+
+    def _answer_errors(self, driver: LegDriver, mtu: int | None) -> None:
+        """Have the sources of packets that are larger than a leg's MTU (bytes) told of it."""
+        errors = Injector(None, self._host)
+        self._open.callback(errors.close)
+
+        def answer(packet: Datagram) -> None:
+            if mtu is not None:
+                errors.send(too_big(packet.data, mtu, of_bearer=packet.bearer is not None))
+
+        driver.mtu, driver.answer = mtu, answer
+
+    def _count(self, series: str, number: int) -> dict[str, int]:
+        """Return what counts, for the summary, packets that did not get to a leg or bearer."""
+        return self._counts.setdefault((series, number), {})
 
     def _watched(self) -> NextHops | None:
         """Return the watcher of legs whose interfaces may go down, None if there are none."""
@@ -183,9 +193,12 @@ class RealElement(AnyElement[AnyDriver, RealTransmitDriver, RealReceiveDriver]):
         self._open.callback(watch.close)
         return watch
 
-    def _departures(self, driver: RealLegDriver, copy: int) -> int:
+    def _departures(self, driver: LegDriver, copy: int) -> int:
         """Make the queue of what leaves on a leg without a bearer, and return its number."""
-        return self._queue(self._captures.departures(driver), copy)
+        number = driver.number
+        counts = self._count("legs", number)
+        take = departures(driver, self._loop, counts, self._captures.plain(number))
+        return self._queue(take, copy)
 
     def _queue(self, callback: Callable[[KernelPacket], None], copy: int) -> int:
         queue = KernelQueue(len(self._queues), callback, copy)
@@ -194,13 +207,13 @@ class RealElement(AnyElement[AnyDriver, RealTransmitDriver, RealReceiveDriver]):
         self._loop.add_source(queue)
         return queue.number
 
-    def _transmitter(
-        self, bearer: TransmitBearer, entity: TransmittingEntity[Any]
-    ) -> RealTransmitDriver:
-        legs = [self._captures.outlet(self._legs[number], bearer) for number in bearer.legs]
-        numbers = sn_format(bearer.pdcp.sn_bits)
-        driver = RealTransmitDriver(bearer.bearer, entity, numbers, legs, self._loop)
-        self._admit(bearer, self._queue(driver.on_packet, WHOLE_PACKET))
+    def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:
+        number, numbers = bearer.bearer, sn_format(bearer.pdcp.sn_bits)
+        carry = pdu_packets(number, numbers, self._injectors, self._captures.outbound(bearer))
+        legs = [self._legs[leg] for leg in bearer.legs]
+        driver = TransmitDriver(number, self._transmitting(bearer), legs, self._loop, carry)
+        take = sdus(driver, numbers, self._loop, self._count("transmit", number))
+        self._admit(bearer, self._queue(take, WHOLE_PACKET))
         return driver
 
     def _admit(self, bearer: TransmitBearer, queue: int) -> None:
@@ -215,21 +228,16 @@ class RealElement(AnyElement[AnyDriver, RealTransmitDriver, RealReceiveDriver]):
         self._open.callback(receiver.close)
         self._loop.add_source(receiver)
 
-    def _receiver(
-        self, bearer: ReceiveBearer, entity: ReceivingEntity[Any], reports: ReportMaker | None
-    ) -> RealReceiveDriver:
+    def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
+        number, numbers = bearer.bearer, sn_format(bearer.pdcp.sn_bits)
         indices = self._indices(bearer)
-        driver = RealReceiveDriver(
-            bearer.bearer,
-            entity,
-            sn_format(bearer.pdcp.sn_bits),
-            {index: position for position, index in enumerate(indices)},
-            self._loop,
-            reports=reports,
-        )
-        arrivals = self._captures.arrivals(
-            driver, bearer, dict(zip(indices, bearer.legs, strict=True))
-        )
+        positions = {index: position for position, index in enumerate(indices)}
+        entity = bearer.pdcp.receiver(len(indices))
+        reports = bearer.pdcp.report_maker(entity, len(indices))
+        driver = ReceiveDriver(number, entity, self._loop, reports=reports)
+        take = pdus(driver, numbers, positions, self._loop, self._count("receive", number))
+        legs = dict(zip(indices, bearer.legs, strict=True))
+        arrivals = self._captures.arrivals(take, bearer, legs)
         self._admit_pdus(bearer, self._queue(arrivals, WHOLE_PACKET))
         return driver
 
@@ -251,8 +259,13 @@ class RealElement(AnyElement[AnyDriver, RealTransmitDriver, RealReceiveDriver]):
                 self._rules.append(rules.incoming(interface, bearer.match, queue, version))
 
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
-        driver = self._legs[leg.leg]
-        return driver.leg, report_sender(self._captures.reports(driver), leg, port)
+        driver, injector = self._legs[leg.leg], self._injectors[leg.leg]
+        record = self._captures.plain(leg.leg)
+
+        def put(data: bytes, now: int) -> None:
+            driver.push(Datagram(data, injector=injector, record=record), len(data), now)
+
+        return driver.leg, report_sender(put, leg, port)
 
     def _versions(self, bearer: TransmitBearer | ReceiveBearer) -> Sequence[IpVersion]:
         """Return the IP versions that a bearer carries: both, where its match names no network."""
@@ -284,17 +297,21 @@ class RealElement(AnyElement[AnyDriver, RealTransmitDriver, RealReceiveDriver]):
         self._legs_changed(now)
         self._loop.serve(now)
 
+    def _uncarried(self) -> Mapping[tuple[str, int], Mapping[str, int]]:
+        """Return, by their counters, the packets that did not get to each leg or bearer."""
+        return self._counts
+
+    def _copies_refused(self) -> int:
+        """Return how many packets of the element's own the kernel did not send."""
+        return sum(injector.refused for injector in self._injectors.values())
+
     def _summarise(self, refused: list[str], before: dict[str, int]) -> None:
         usage = resource.getrusage(resource.RUSAGE_SELF)
         with inside(self._host):
             drops, ip_refusals = read_drops(), refused_since(before)
         counters = self._counted()
-        for number, leg in self._user_legs.items():
-            counters["legs"][number]["malformed"] = leg.malformed
-        for sender in self._transmit:
-            counters["transmit"][sender.bearer] |= sender.unnumbered
-        for driver in self._receive:
-            counters["receive"][driver.bearer]["malformed"] = driver.malformed
+        for (series, number), counts in self._uncarried().items():
+            counters[series][number] |= counts
         summary = {
             "host": self._settings.host,
             "core": self.core,
@@ -304,8 +321,8 @@ class RealElement(AnyElement[AnyDriver, RealTransmitDriver, RealReceiveDriver]):
             **counters,
             "kernel_drops": {queue: drops[queue]._asdict() for queue in self._queues},
             "ip_refusals": ip_refusals,
-            "copies_refused": sum(driver.injector.refused for driver in self._legs.values()),
-            "kernel_changes": {n: d.leg.lateness_ms() for n, d in self._kernel_legs.items()},
+            "copies_refused": self._copies_refused(),
+            "kernel_changes": {n: leg.lateness_ms() for n, leg in self._kernel_legs.items()},
             "timer_lateness_log2_ns": self._loop.lateness,
             "stalls_ns": self._loop.stalls,
             "cpu_s": usage.ru_utime + usage.ru_stime,

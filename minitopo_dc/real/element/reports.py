@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import socket
 
-from minitopo_dc.real.element.drivers import RealTransmitLeg
-from minitopo_dc.real.element.kernel.injection import Injected
 from minitopo_dc.real.element.kernel.loop import clock
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.queues import BUDGET
@@ -16,20 +14,15 @@ from minitopo_dc.scenario.element import ReportLeg
 MAX_BYTES = 0xFFFF
 
 
-def report_sender(outlet: RealTransmitLeg, ends: ReportLeg, port: int) -> Send:
+def report_sender(put: Send, ends: ReportLeg, port: int) -> Send:
     """Return what puts a bearer's reports, or echoes, on a leg.
 
     Args:
-        outlet: of the leg.
+        put: puts a datagram on the leg.
         ends: the addresses on it.
         port: at both ends.
     """
-
-    def send(report: bytes, now: int) -> None:
-        datagram = udp_datagram(ends.source, ends.destination, port, report)
-        outlet.push(Injected(datagram, outlet.injector), len(datagram), now)
-
-    return send
+    return lambda report, now: put(udp_datagram(ends.source, ends.destination, port, report), now)
 
 
 class ReportReceiver:

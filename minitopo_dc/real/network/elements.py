@@ -1,4 +1,4 @@
-"""Element processes as seen from outside: to start, order, watch and end them.
+"""The hosts of a scenario with their elements: processes to start, order, watch and end.
 
 Each host has a process of its own, but the hosts at the ends of legs over WiFi share one: both
 directions share a medium, and only a process that has both knows whose turn it is.
@@ -10,13 +10,22 @@ import contextlib
 import json
 import select
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from minitopo_dc.installation import module_command
-from minitopo_dc.real.network.hosts import EmulatedHost
+from minitopo_dc.real.machine import probe_kernel
+from minitopo_dc.real.network.host_capture import captured
+from minitopo_dc.real.network.hosts import EmulatedHost, Network, network
+from minitopo_dc.real.run_registry import registered
+from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.runners.processes.process import run
+from minitopo_dc.runs.element_settings import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.runs.perform import RunFailedError
+from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.scenario.element import READY, ElementSettings
 
 READY_TIMEOUT_S = 20.0
@@ -27,10 +36,6 @@ END_SEEN_S = 0.5
 LOG_TAIL = 2000
 TRACEBACK = "Traceback (most recent call last)"
 """Of it, the last line tells what happened."""
-
-
-class ElementFailedError(RunFailedError):
-    """Error: an element died, could not start, or lost packets, so the run has no valid numbers."""
 
 
 class RouterProcess:
@@ -59,7 +64,7 @@ class RouterProcess:
         ]
 
     def wait_ready(self) -> None:
-        """Return once packets reach it; ElementFailedError when it ends or takes too long."""
+        """Return once packets reach it; RunFailedError when it ends or takes too long."""
         output = self._process.stdout
         assert output is not None
         readable, _, _ = select.select([output], (), (), READY_TIMEOUT_S)
@@ -70,10 +75,10 @@ class RouterProcess:
             state = f"it ended with {code}: {tail(self._log, code)}"
         except subprocess.TimeoutExpired:
             state = f"not ready within {READY_TIMEOUT_S:g} s: {tail(self._log, 0)}"
-        raise ElementFailedError(f"element on {self._hosts} did not start: {state}")
+        raise RunFailedError(f"element on {self._hosts} did not start: {state}")
 
     def order(self, line: str) -> None:
-        """Send an order to the process as a line; ElementFailedError when it has ended."""
+        """Send an order to the process as a line; RunFailedError when it has ended."""
         orders = self._process.stdin
         assert orders is not None
         self.check()
@@ -83,25 +88,25 @@ class RouterProcess:
         self.check()
 
     def check(self) -> None:
-        """Raise ElementFailedError when it has ended by itself."""
+        """Raise RunFailedError when it has ended by itself."""
         code = None if self._is_stopping else self._process.poll()
         if code is not None:
             raise self._ended(code, " during the run")
 
     def begin_stop(self) -> None:
-        """Tell the process to end; ElementFailedError when it has ended by itself."""
+        """Tell the process to end; RunFailedError when it has ended by itself."""
         if not self._is_stopping:
             self.check()
             self._process.terminate()
             self._is_stopping = True
 
     def stop(self) -> None:
-        """End the process in order; ElementFailedError when it had died, or did not end."""
+        """End the process in order; RunFailedError when it had died, or did not end."""
         self.begin_stop()
         try:
             code = self._process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            raise ElementFailedError(f"element on {self._hosts} did not stop") from None
+            raise RunFailedError(f"element on {self._hosts} did not stop") from None
         if code:
             raise self._ended(code)
 
@@ -114,9 +119,9 @@ class RouterProcess:
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
 
-    def _ended(self, code: int, when: str = "") -> ElementFailedError:
+    def _ended(self, code: int, when: str = "") -> RunFailedError:
         words = tail(self._log, code)
-        return ElementFailedError(f"element on {self._hosts} ended with {code}{when}: {words}")
+        return RunFailedError(f"element on {self._hosts} ended with {code}{when}: {words}")
 
 
 class ElementProcess:
@@ -136,28 +141,26 @@ class ElementProcess:
         self._prefix = prefix
 
     def order(self, line: str) -> None:
-        """Send `start`, `down LEG` or `up LEG`; ElementFailedError when the element has ended."""
+        """Send `start`, `down LEG` or `up LEG`; RunFailedError when the element has ended."""
         self._process.order(f"{self._prefix}{line}")
 
     def stop(self) -> dict[str, Any]:
         """End it in order, with all of its process, and return its summary.
 
         Raises:
-            ElementFailedError: it had died, did not end, or packets were lost outside the legs.
+            RunFailedError: it had died, did not end, or packets were lost outside the legs.
         """
         self._process.stop()
         path = self.settings.directory / f"{self.settings.host}-summary.json"
         summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         for queue, drops in summary["kernel_drops"].items():
             if any(drops.values()):
-                raise ElementFailedError(
+                raise RunFailedError(
                     f"element on {summary['host']}: the kernel dropped packets at queue {queue} "
                     f"({drops}); probably the machine is too slow for this rate"
                 )
         if refused := summary["copies_refused"]:
-            raise ElementFailedError(
-                f"element on {summary['host']}: {refused} copies were not sent"
-            )
+            raise RunFailedError(f"element on {summary['host']}: {refused} copies were not sent")
         return summary
 
 
@@ -195,7 +198,7 @@ def stop_all(elements: Sequence[ElementProcess]) -> list[dict[str, Any]]:
     """End elements in order, all at the same time; return their summaries in that order.
 
     Raises:
-        ElementFailedError: one had died, did not end, or the kernel dropped packets.
+        RunFailedError: one had died, did not end, or the kernel dropped packets.
     """
     for element in elements:
         element.begin_stop()
@@ -221,3 +224,77 @@ def _saved(settings: ElementSettings) -> Path:
     path = settings.directory / f"{settings.host}-element.yaml"
     settings.save(path)
     return path
+
+
+@dataclass(frozen=True)
+class Testbed:
+    """The hosts and elements of a scenario; the first element is gnb's."""
+
+    __test__ = False  # not a test class
+
+    hosts: Network
+    elements: list[ElementProcess]
+
+    def start(self) -> None:
+        """Start the time of traces, outages and changes: now is their time 0."""
+        for element in self.elements:
+            element.order("start")
+
+    def check(self) -> None:
+        """Raise RunFailedError when a host or an element was ended from outside."""
+        self.hosts.check()
+        for element in self.elements:
+            element.check()
+
+
+@contextmanager
+def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
+    """Give fresh hosts with running elements for a block, taken down at the end whatever happens.
+
+        with testbed(Scenario.load(Path("scenario.yaml")), directory) as bed:
+            bed.start()
+            bed.hosts.client.popen(["ping", "-c", "3", "10.0.0.2"]).wait()
+
+    Args:
+        scenario: its transport and workload have no effect.
+        directory: gets the elements' files; it exists.
+
+    Raises:
+        RunFailedError: an element did not start, the kernel refused a setting, or has no IPv6.
+    """
+    if (reason := ipv6_obstacle(scenario)) is not None:
+        raise RunFailedError(reason)
+    scenario = resolve_scenario(scenario).scenario
+    settings = [
+        gnb_settings(scenario, directory),
+        ue_settings(scenario, directory),
+        *backhaul_settings(scenario, directory),
+    ]
+    sizes = (len(scenario.legs), len(scenario.real.backhaul))
+    with registered(), network(*sizes, scenario.ip_version) as hosts:
+        ends = [hosts.server, hosts.client, *([hosts["agg"]] if scenario.is_proxied else [])]
+        for host in ends:
+            set_sysctl(host, scenario.real.sysctl)
+        pairs = ((element, hosts[element.host]) for element in settings)
+        observed = (hosts[name] for name in scenario.real.captured_hosts)
+        with captured(observed, directory), running(*pairs) as elements:
+            yield Testbed(hosts, elements)
+
+
+def ipv6_obstacle(scenario: Scenario) -> str | None:
+    """Return why this machine lacks the IPv6 that a scenario wants, None when it has it."""
+    reason = probe_kernel()["IPv6"] if scenario.ip_version == 6 else ""
+    return f"IPv6 does not work here: {reason} (minitopo-dc check has a remedy)" if reason else None
+
+
+def set_sysctl(host: EmulatedHost, sysctl: Mapping[str, str]) -> None:
+    """Set kernel settings of a host's network namespace.
+
+    Raises:
+        RunFailedError: the kernel refused one.
+    """
+    for name, value in sysctl.items():
+        try:
+            run(host, ["sysctl", "-qw", f"{name}={value}"])
+        except TransferFailed as failure:
+            raise RunFailedError(f"sysctl {name} on {host.name}: {failure}") from failure

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from minitopo_dc.capture import CaptureFile, wall_clock_offset
 from minitopo_dc.installation import module_command
-from minitopo_dc.real.network.elements import ElementFailedError
 from minitopo_dc.real.network.hosts import EmulatedHost
+from minitopo_dc.runs.perform import RunFailedError
 
 READY = b"ready\n"
 END_TIMEOUT_S = 10.0
@@ -41,7 +41,7 @@ def captured(hosts: Iterable[EmulatedHost], directory: Path) -> Iterator[None]:
     """Capture on each of these hosts until the end.
 
     Raises:
-        ElementFailedError: a capture did not start, or packets are missing in it.
+        RunFailedError: a capture did not start, or packets are missing in it.
     """
     with ExitStack() as stack:
         for host in hosts:
@@ -56,7 +56,7 @@ def _host_capture(host: EmulatedHost, path: Path) -> Iterator[None]:
         assert process.stdout is not None
         try:
             if process.stdout.readline() != READY:
-                raise ElementFailedError(f"the capture on {host.name} did not start")
+                raise RunFailedError(f"the capture on {host.name} did not start")
             yield
         except BaseException:
             process.kill()
@@ -65,7 +65,7 @@ def _host_capture(host: EmulatedHost, path: Path) -> Iterator[None]:
         _, errors = process.communicate(timeout=END_TIMEOUT_S)
         if process.returncode:
             words = errors.decode(errors="replace").strip()
-            raise ElementFailedError(f"the capture on {host.name}: {words}")
+            raise RunFailedError(f"the capture on {host.name}: {words}")
 
 
 class _StopError(Exception):

@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.linux_guest.library import proxy_missing
+from minitopo_dc.linux_guest import proxy_missing
 from minitopo_dc.real.machine import facts, probe_kernel, real_obstacle
-from minitopo_dc.real.network.elements import stop_all
+from minitopo_dc.real.network.elements import Testbed, ipv6_obstacle, stop_all, testbed
 from minitopo_dc.real.network.hosts import (
     CpuLimit,
     EmulatedHost,
@@ -22,7 +22,6 @@ from minitopo_dc.real.network.hosts import (
     cpu_limit_obstacle,
     ending_leftovers,
 )
-from minitopo_dc.real.network.testbed import Testbed, ipv6_obstacle, testbed
 from minitopo_dc.real.run.watch import Watch
 from minitopo_dc.results.run_result import RunResult, flow_directory
 from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner

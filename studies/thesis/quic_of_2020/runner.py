@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from minitopo_dc.runners.base import Builder, Transfer, read_report, runner
-from minitopo_dc.runners.options import Size
+from minitopo_dc.runners.base import Builder, Size, Transfer, read_report, runner
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.quic import MEBIBYTE, BuiltInQuicRunner, QuicEnd, QuicOptions
 from minitopo_dc.runners.virtual import VirtualTransport

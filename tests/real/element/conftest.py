@@ -8,30 +8,29 @@ import pytest
 
 from minitopo_dc.link import CapacityLeg, ConstantDelay, LegParameters, make_capacity
 from minitopo_dc.real.element import captures as captures_module
-from minitopo_dc.real.element import drivers as drivers_module
-from minitopo_dc.real.element.drivers import RealLegDriver
+from minitopo_dc.real.element import packets as packets_module
 from minitopo_dc.real.element.kernel import loop as loop_module
 from minitopo_dc.real.element.kernel.loop import RealLoop
-from tests.real.element.fakes import MS, Clock, NoInjector
+from minitopo_dc.router.drivers import LegDriver
+from tests.real.element.fakes import MS, Clock
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(captures_module, "clock", clock)
-    monkeypatch.setattr(drivers_module, "clock", clock)
+    monkeypatch.setattr(packets_module, "clock", clock)
     monkeypatch.setattr(loop_module, "clock", clock)
     return clock
 
 
 @pytest.fixture
-def legs(monkeypatch: pytest.MonkeyPatch) -> tuple[RealLoop, list[RealLegDriver]]:
-    monkeypatch.setattr(drivers_module, "Injector", NoInjector)
+def legs() -> tuple[RealLoop, list[LegDriver]]:
     loop = RealLoop()
     parameters = LegParameters(queue_packets=2, delay=ConstantDelay(10 * MS))
     capacity = 8_000_000  # 1 byte a us
     made = [
-        RealLegDriver(
+        LegDriver(
             number,
             CapacityLeg(parameters, make_capacity(capacity, "loop"), random.Random(number)),
             loop,

@@ -17,6 +17,7 @@ from minitopo_dc.real.element import process
 from minitopo_dc.real.element.kernel import loop as loop_module
 from minitopo_dc.real.element.kernel.loop import RealLoop
 from minitopo_dc.real.element.native import RealNativeElement, RealNativeLoop
+from minitopo_dc.real.element.packets import Wire
 from minitopo_dc.real.element.process import RealElement
 from minitopo_dc.router.native import native_obstacle
 from minitopo_dc.router.recorder import Recorder, Series
@@ -60,19 +61,17 @@ class FakeQueue:
         self.closed = True
 
 
-class FakeKernelLeg:
+class FakeKernelLeg(Wire):
     """A leg of the kernel's that says when it is started."""
 
     def __init__(self, interface: str, radio: LegDirection) -> None:
+        super().__init__()
         self.interface, self.radio = interface, radio
         self.started: list[int] = []
         self.closed = False
 
     def start(self, now: int) -> None:
         self.started.append(now)
-
-    def next_timeout(self) -> None:
-        return None
 
     def statistics(self) -> LegStatistics:
         return LegStatistics(*[5] * 12)

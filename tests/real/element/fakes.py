@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from minitopo_dc.pdcp import sn_format
-from minitopo_dc.real.element.drivers import RealLegDriver, RealReceiveDriver, RealTransmitDriver
+from minitopo_dc.pdcp import SnFormat, sn_format
 from minitopo_dc.real.element.kernel.loop import RealLoop
+from minitopo_dc.real.element.packets import Record, Take, departures, pdu_packets, pdus, sdus
+from minitopo_dc.router.drivers import LegDriver, ReceiveDriver, TransmitDriver
 from minitopo_dc.scenario import Pdcp
 
 MS = 1_000_000
@@ -111,13 +114,53 @@ JUMBOGRAM = datagram_ipv6(100)[:4] + bytes(3) + datagram_ipv6(100)[7:]
 """Payload length 0 behind which hop-by-hop options come (RFC 2675, section 2)."""
 
 
-def transmitter(loop: RealLoop, legs: list[RealLegDriver], **pdcp: object) -> RealTransmitDriver:
+def departing(loop: RealLoop, leg: LegDriver, record: Record | None = None) -> Take:
+    """What takes packets that leave on a leg without a bearer."""
+    return departures(leg, loop, {}, record)
+
+
+@dataclass
+class Sender:
+    """A bearer's driver before which packets of the kernel's come, and what counts others."""
+
+    driver: TransmitDriver
+    on_packet: Take
+    unnumbered: dict[str, int]
+    injectors: Any
+
+
+def sender(
+    loop: RealLoop,
+    entity: Any,
+    legs: Sequence[LegDriver],
+    numbers: SnFormat,
+    records: Mapping[int, Record] | None = None,
+) -> Sender:
+    counts: dict[str, int] = {}
+    injectors: Any = {leg.number: NoInjector(leg.number) for leg in legs}
+    carry = pdu_packets(1, numbers, injectors, records or {})
+    driver = TransmitDriver(1, entity, legs, loop, carry)
+    return Sender(driver, sdus(driver, numbers, loop, counts), counts, injectors)
+
+
+def transmitter(loop: RealLoop, legs: list[LegDriver], **pdcp: object) -> Sender:
     settings = Pdcp.model_validate(pdcp)
     entity = settings.transmitter(
         len(legs), [driver.leg for driver in legs], buffer_limits=(6, None)
     )
-    return RealTransmitDriver(1, entity, sn_format(18), legs, loop)
+    return sender(loop, entity, legs, sn_format(18))
 
 
-def receiver(loop: RealLoop) -> RealReceiveDriver:
-    return RealReceiveDriver(1, Pdcp().receiver(2), sn_format(18), {11: 0, 12: 1}, loop)
+@dataclass
+class Receiver:
+    """The same of a receiving entity."""
+
+    driver: ReceiveDriver
+    on_packet: Take
+    counts: dict[str, int]
+
+
+def receiver(loop: RealLoop) -> Receiver:
+    counts: dict[str, int] = {}
+    driver = ReceiveDriver(1, Pdcp().receiver(2), loop)
+    return Receiver(driver, pdus(driver, sn_format(18), {11: 0, 12: 1}, loop, counts), counts)

@@ -13,16 +13,16 @@ from minitopo_dc.capture.layers import PdcpData18, PdcpNrUdp
 from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.real.element import captures as module
 from minitopo_dc.real.element.captures import Captures
-from minitopo_dc.real.element.drivers import RealLegDriver, RealTransmitDriver
 from minitopo_dc.real.element.kernel.loop import RealLoop
+from minitopo_dc.router.drivers import LegDriver
 from minitopo_dc.scenario import Pdcp
 from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
-from tests.real.element.fakes import LATER, Clock, FakePacket, datagram, receiver
+from tests.real.element.fakes import LATER, Clock, FakePacket, datagram, departing, receiver, sender
 
 RADIO = {"rate_mbps": 8}
 SENDING = TransmitBearer.check({"bearer": 1, "interface": "core", "legs": [1, 2]}, "test")
 RECEIVING = ReceiveBearer.check({"bearer": 1, "legs": [1, 2]}, "test")
-Legs = tuple[RealLoop, list[RealLegDriver]]
+Legs = tuple[RealLoop, list[LegDriver]]
 
 
 def settings(directory: Path, **fields: Any) -> ElementSettings:
@@ -56,7 +56,7 @@ def test_what_a_leg_lets_go_is_written_behind_its_verdict_and_what_it_drops_is_n
     log = Log()
     monkeypatch.setattr(module, "CaptureFile", log)
     loop, (leg, _) = legs
-    on_packet = Captures(settings(tmp_path), 7).departures(leg)
+    on_packet = departing(loop, leg, Captures(settings(tmp_path), 7).plain(1))
     for _ in range(3):
         on_packet(log.packet())
     assert log.lines == ["drop"]
@@ -71,8 +71,7 @@ def test_a_leg_s_capture_has_the_pdus_of_that_leg(
     loop, both = legs
     made = Captures(settings(tmp_path), 0)
     entity = Pdcp.model_validate({"split": split, "batch": 2}).transmitter(2)
-    outlets = [made.outlet(leg, SENDING) for leg in both]
-    driver = RealTransmitDriver(1, entity, sn_format(18), outlets, loop)
+    driver = sender(loop, entity, both, sn_format(18), made.outbound(SENDING))
     for _ in range(2):
         driver.on_packet(FakePacket(datagram(500)))
     clock.serve(loop, LATER)
@@ -90,7 +89,7 @@ def test_what_arrives_goes_the_other_way_than_what_leaves(
     pcap: str, source: str, legs: Legs, tmp_path: Path
 ) -> None:
     made = Captures(settings(tmp_path, pcap=pcap), 0)
-    on_packet = made.arrivals(receiver(legs[0]), RECEIVING, {11: 1, 12: 2})
+    on_packet = made.arrivals(receiver(legs[0]).on_packet, RECEIVING, {11: 1, 12: 2})
     on_packet(FakePacket(append_trailer(datagram(), sn_format(18).encode(0)), indev=11))
     made.close()
     (captured,) = rdpcap(str(tmp_path / "gnb-leg1.pcap"))

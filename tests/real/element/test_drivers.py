@@ -10,11 +10,11 @@ import pytest
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.native import library
 from minitopo_dc.pdcp import append_trailer, sn_format
-from minitopo_dc.real.element import drivers
 from minitopo_dc.real.element.__main__ import python_reason
-from minitopo_dc.real.element.drivers import RealLegDriver, RealTransmitDriver, Wire
 from minitopo_dc.real.element.kernel.loop import RealLoop
 from minitopo_dc.real.element.kernel.rules import leg_mark
+from minitopo_dc.real.element.packets import Wire
+from minitopo_dc.router.drivers import LegDriver
 from minitopo_dc.scenario import Pdcp
 from minitopo_dc.scenario.element import ElementSettings
 from tests.native.extension import needs_native
@@ -24,10 +24,12 @@ from tests.real.element.fakes import (
     MS,
     Clock,
     FakePacket,
-    NoInjector,
+    Sender,
     datagram,
     datagram_ipv6,
+    departing,
     receiver,
+    sender,
     transmitter,
 )
 
@@ -38,7 +40,7 @@ def pdu(sn: int, sdu: bytes = datagram()) -> bytes:
 
 @pytest.mark.usefixtures("clock")
 def test_a_pdu_carries_its_number_behind_the_datagram_and_the_mark_of_its_leg(
-    legs: tuple[RealLoop, list[RealLegDriver]],
+    legs: tuple[RealLoop, list[LegDriver]],
 ) -> None:
     loop, both = legs
     driver = transmitter(loop, both, batch=2)
@@ -52,31 +54,31 @@ def test_a_pdu_carries_its_number_behind_the_datagram_and_the_mark_of_its_leg(
 @pytest.mark.parametrize(("sdu", "offset"), [(datagram(), 8), (datagram_ipv6(), 7)])
 @pytest.mark.parametrize("verdict", ["accept", "drop"])
 def test_a_duplicate_is_sent_anew_on_the_second_leg_whatever_the_first_does(
-    sdu: bytes, offset: int, verdict: str, clock: Clock, legs: tuple[RealLoop, list[RealLegDriver]]
+    sdu: bytes, offset: int, verdict: str, clock: Clock, legs: tuple[RealLoop, list[LegDriver]]
 ) -> None:
     loop, both = legs
     for _ in range(2 if verdict == "drop" else 0):  # which fill its queue
-        both[0].on_packet(FakePacket(datagram()))
+        departing(loop, both[0])(FakePacket(datagram()))
     packet = FakePacket(sdu)
-    transmitter(loop, both, split="duplicate").on_packet(packet)
+    made = transmitter(loop, both, split="duplicate")
+    made.on_packet(packet)
     clock.serve(loop, LATER)
     assert packet.verdict == verdict
-    injector: Any = both[1].injector
     # The kernel lowers the hop limit of what it forwards; the copy must look the same at the end.
     lowered = bytearray(pdu(0, sdu))
     lowered[offset] -= 1
-    assert injector.sent == [bytes(lowered)]
+    assert made.injectors[2].sent == [bytes(lowered)]
 
 
 def test_a_pdu_out_of_order_waits_for_the_missing_one_or_for_t_reordering(
-    clock: Clock, legs: tuple[RealLoop, list[RealLegDriver]]
+    clock: Clock, legs: tuple[RealLoop, list[LegDriver]]
 ) -> None:
     loop = legs[0]
     driver = receiver(loop)
     packets = [FakePacket(pdu(sn, datagram(700 + sn)), indev=12) for sn in (0, 2)]
     for packet in packets:
         driver.on_packet(packet)
-    assert driver.statistics().delivered_bytes == 700
+    assert driver.driver.statistics().delivered_bytes == 700
     for now, verdict in ((200 * MS - 1, ""), (200 * MS, "accept")):
         clock.serve(loop, now)
         assert packets[1].verdict == verdict
@@ -84,17 +86,17 @@ def test_a_pdu_out_of_order_waits_for_the_missing_one_or_for_t_reordering(
 
 @pytest.mark.parametrize("by", ["leg", "sdu", "pdu"])
 def test_a_packet_that_arrives_lets_go_what_is_due_on_a_leg(
-    by: str, clock: Clock, legs: tuple[RealLoop, list[RealLegDriver]]
+    by: str, clock: Clock, legs: tuple[RealLoop, list[LegDriver]]
 ) -> None:
     loop, (leg, other) = legs
     takers = {
-        "leg": other.on_packet,
+        "leg": departing(loop, other),
         "sdu": transmitter(loop, [other, leg]).on_packet,
         "pdu": receiver(loop).on_packet,
     }
     loop.serve(clock.now)
     due = FakePacket(datagram())
-    leg.on_packet(due)
+    departing(loop, leg)(due)
     assert loop.due == 11 * MS  # serialisation and delay
     for now, verdict in ((11 * MS - 1, ""), (11 * MS, "accept")):
         clock.now = now
@@ -102,21 +104,18 @@ def test_a_packet_that_arrives_lets_go_what_is_due_on_a_leg(
         assert due.verdict == verdict
 
 
-@pytest.fixture(autouse=True)
-def no_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drivers, "Injector", NoInjector)
-
-
-def bearer(**pdcp: Any) -> tuple[RealTransmitDriver, list[Wire]]:
-    wires = [Wire(1), Wire(2)]
+def bearer(**pdcp: Any) -> tuple[Sender, list[Wire]]:
+    wires, loop = [Wire(), Wire()], RealLoop()
+    legs: list[Any] = wires
+    drivers = [LegDriver(number, wire, loop) for number, wire in enumerate(legs, start=1)]
     entity = Pdcp.model_validate(pdcp).transmitter(2)
-    return RealTransmitDriver(1, entity, sn_format(18), wires, RealLoop()), wires
+    return sender(loop, entity, drivers, sn_format(18)), wires
 
 
-def marks(driver: RealTransmitDriver, count: int) -> list[int]:
+def marks(made: Sender, count: int) -> list[int]:
     packets = [FakePacket(datagram()) for _ in range(count)]
     for packet in packets:
-        driver.on_packet(packet)
+        made.on_packet(packet)
     assert {packet.verdict for packet in packets} == {"accept"}
     return [packet.mark for packet in packets]
 
@@ -128,16 +127,16 @@ def marks(driver: RealTransmitDriver, count: int) -> list[int]:
 def test_what_is_meant_for_an_absent_leg_takes_one_that_is_there(
     present: tuple[bool, bool], legs: tuple[int, int]
 ) -> None:
-    driver, _ = bearer(split="batch", batch=2)
+    made, _ = bearer(split="batch", batch=2)
     for now, taken in (((True, True), (1, 2)), (present, legs), ((True, True), (1, 2))):
-        driver.use(now)
-        assert marks(driver, 2) == [leg_mark(leg) for leg in taken]
+        made.driver.use(now)
+        assert marks(made, 2) == [leg_mark(leg) for leg in taken]
 
 
 def test_duplicates_go_once_over_the_leg_that_is_left() -> None:
-    driver, wires = bearer(split="duplicate")
-    driver.use([False, True])
-    assert marks(driver, 3) == [leg_mark(2)] * 3
+    made, wires = bearer(split="duplicate")
+    made.driver.use([False, True])
+    assert marks(made, 3) == [leg_mark(2)] * 3
     assert [wire.statistics().pushed_packets for wire in wires] == [0, 3]
 
 

@@ -75,7 +75,7 @@ class FakeNetlink:
         for moment in itertools.islice(iter(leg.next_timeout, None), times):
             moments.append(moment)
             self.clock.now = moment
-            leg.handle(moment)
+            leg.poll(moment)
         return moments
 
 
@@ -173,7 +173,7 @@ def test_how_late_changes_are_complete_includes_the_time_that_they_take(
     for moment, late, takes in ((S, 0, 1), (2 * S, 4, 3)):
         netlink.takes_ns = takes * MS
         netlink.clock.now = moment + late * MS
-        leg.handle(netlink.clock.now)
+        leg.poll(netlink.clock.now)
     assert leg.lateness_ms() == {"changes": 2, "mean_ms": 4.0, "max_ms": 7.0}
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from minitopo_dc.capture import read_capture
 from minitopo_dc.pdcp import LegReception, append_trailer, decode_report, sn_format
-from minitopo_dc.real.element import drivers, kernel_leg, native, process
+from minitopo_dc.real.element import native, process
 from minitopo_dc.real.element.kernel import loop as loop_module
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.queues import QueueDrops
@@ -42,8 +42,7 @@ def host(
     monkeypatch.setattr(
         process, "read_drops", lambda: {queue.number: QueueDrops(0, 7) for queue in made.queues}
     )
-    for module in (drivers, kernel_leg):
-        monkeypatch.setattr(module, "Injector", NoInjector)
+    monkeypatch.setattr(process, "Injector", NoInjector)
     indices = {"gnb-leg1": 11, "gnb-leg2": 12}
 
     def index(interface: str) -> int:

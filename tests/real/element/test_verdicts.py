@@ -26,9 +26,10 @@ from minitopo_dc.pdcp import (
     sn_format,
     split_trailer,
 )
-from minitopo_dc.real.element import drivers as drivers_module
-from minitopo_dc.real.element.drivers import RealLegDriver, RealTransmitDriver, Sdu, VerdictPacket
+from minitopo_dc.real.element import packets as packets_module
 from minitopo_dc.real.element.kernel.loop import RealLoop
+from minitopo_dc.real.element.packets import Datagram, departures
+from minitopo_dc.router.drivers import LegDriver
 from minitopo_dc.router.ip import may_be_forwarded
 from tests.real.element.fakes import (
     JUMBOGRAM,
@@ -36,10 +37,11 @@ from tests.real.element.fakes import (
     MS,
     Clock,
     FakePacket,
-    NoInjector,
     datagram,
     datagram_ipv6,
+    departing,
     receiver,
+    sender,
     transmitter,
 )
 from tests.real.element.options import FORWARDED, REFUSED
@@ -68,7 +70,7 @@ NO_SDUS = [
 @pytest.mark.usefixtures("clock")
 @pytest.mark.parametrize(("reason", "payload"), NO_SDUS)
 def test_what_cannot_carry_a_number_or_go_on_is_dropped_counted_and_leaves_no_gap(
-    reason: str, payload: bytes, legs: tuple[RealLoop, list[RealLegDriver]]
+    reason: str, payload: bytes, legs: tuple[RealLoop, list[LegDriver]]
 ) -> None:
     driver = transmitter(*legs)
     packets = [FakePacket(sdu) for sdu in (datagram(), payload, datagram())]
@@ -78,14 +80,14 @@ def test_what_cannot_carry_a_number_or_go_on_is_dropped_counted_and_leaves_no_ga
         reason: 1
     }
     assert [packets[1].verdict, packets[1].mark] == ["drop", 0]
-    assert driver.entity.statistics().sdus == 2
+    assert driver.driver.entity.statistics().sdus == 2
     numbers = [split_trailer(packets[at].payload, 3)[0] for at in (0, 2)]
     assert numbers == [sn_format(18).encode(number) for number in (0, 1)]
 
 
 @pytest.mark.usefixtures("clock")
 def test_a_packet_for_which_the_policy_names_no_leg_is_dropped_with_its_number(
-    legs: tuple[RealLoop, list[RealLegDriver]],
+    legs: tuple[RealLoop, list[LegDriver]],
 ) -> None:
     class Second:
         """Drops every packet but the second."""
@@ -97,8 +99,8 @@ def test_a_packet_for_which_the_policy_names_no_leg_is_dropped_with_its_number(
             self._count += 1
             return (0,) if self._count == 2 else ()
 
-    entity = TransmittingEntity[Sdu](sn_format(18), Second(), legs=2)
-    driver = RealTransmitDriver(1, entity, sn_format(18), legs[1], legs[0])
+    entity = TransmittingEntity[Datagram](sn_format(18), Second(), legs=2)
+    driver = sender(legs[0], entity, legs[1], sn_format(18))
     packets = [FakePacket(datagram()) for _ in range(3)]
     for packet in packets:
         driver.on_packet(packet)
@@ -114,31 +116,30 @@ def test_a_packet_for_which_the_policy_names_no_leg_is_dropped_with_its_number(
     ids=["empty", "cut", "no room for a number", "jumbogram"],
 )
 def test_what_is_too_short_for_a_pdu_is_dropped_and_counted(
-    payload: bytes, legs: tuple[RealLoop, list[RealLegDriver]]
+    payload: bytes, legs: tuple[RealLoop, list[LegDriver]]
 ) -> None:
     driver = receiver(legs[0])
     packet = FakePacket(payload, indev=11)
     driver.on_packet(packet)
-    assert [packet.verdict, driver.malformed] == ["drop", 1]
-    assert driver.statistics().pdus == (0, 0)
+    assert [packet.verdict, driver.counts["malformed"]] == ["drop", 1]
+    assert driver.driver.statistics().pdus == (0, 0)
 
 
 @contextmanager
 def lossy_legs(
     rlc: RlcParameters | None = None,
-) -> Iterator[tuple[Clock, RealLoop, list[RealLegDriver]]]:
+) -> Iterator[tuple[Clock, RealLoop, list[LegDriver]]]:
     """Two legs with short queues that lose a third of their packets; the clock is a test's."""
     clock = Clock()
     parameters = LegParameters(queue_packets=3, delay=ConstantDelay(10 * MS), loss=Bernoulli(0.3))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(drivers_module, "Injector", NoInjector)
-        patch.setattr(drivers_module, "clock", clock)
+        patch.setattr(packets_module, "clock", clock)
         loop = RealLoop()
 
-        def leg(number: int) -> AnyLeg[VerdictPacket]:
+        def leg(number: int) -> AnyLeg[Datagram]:
             return make_leg(parameters, make_capacity(8_000_000), random.Random(number), rlc)
 
-        yield clock, loop, [RealLegDriver(number, leg(number), loop) for number in (1, 2)]
+        yield clock, loop, [LegDriver(number, leg(number), loop) for number in (1, 2)]
 
 
 anything = st.one_of(
@@ -173,7 +174,7 @@ def test_every_sdu_has_one_verdict_in_the_end(
         clock.serve(loop, clock.now + LATER)
         assert {packet.verdict for packet in packets} <= {"accept", "drop"}
         numbered = sum(bool(packet.mark) for packet in packets)
-        assert numbered == driver.entity.statistics().sdus
+        assert numbered == driver.driver.entity.statistics().sdus
         handed_back = sum(packet.verdict == "accept" and not packet.mark for packet in packets)
         assert len(packets) == numbered + driver.unnumbered["malformed"] + handed_back
 
@@ -212,16 +213,16 @@ def test_every_sdu_that_waits_or_is_sent_again_has_one_verdict_in_the_end(
                 driver.on_packet(packets[-1])
             else:
                 legs[0].leg.set_up(event == "up", clock.now)
-                driver.legs_changed(clock.now)
+                driver.driver.legs_changed(clock.now)
         legs[0].leg.set_up(True, clock.now)
-        driver.legs_changed(clock.now)
+        driver.driver.legs_changed(clock.now)
         end = clock.now + 1000 * MS
         while clock.now < end:
             clock.serve(loop, max(loop.due, clock.now))
         assert {packet.verdict for packet in packets} <= {"accept", "drop"}
         lossy = "loss_percent" in pdcp.get("flow_control", {})
         numbered = sum(bool(packet.mark) for packet in packets)
-        sdus = driver.entity.statistics().sdus
+        sdus = driver.driver.entity.statistics().sdus
         assert numbered == sdus or (lossy and numbered < sdus)
 
 
@@ -230,13 +231,14 @@ def test_every_packet_without_a_bearer_has_one_verdict_in_the_end(
     sent: list[tuple[int, bytes]], rlc: RlcParameters | None
 ) -> None:
     with lossy_legs(rlc) as (clock, loop, (leg, _)):
-        packets = [FakePacket(payload) for _, payload in sent]
+        packets, counts = [FakePacket(payload) for _, payload in sent], dict[str, int]()
+        take = departures(leg, loop, counts)
         for (wait, _), packet in zip(sent, packets, strict=True):
             clock.now += wait
-            leg.on_packet(packet)
+            take(packet)
         clock.serve(loop, clock.now + LATER)
         counters = leg.leg.statistics()
-        assert counters.pushed_packets + leg.malformed == len(packets)
+        assert counters.pushed_packets + counts["malformed"] == len(packets)
         verdicts = [packet.verdict for packet in packets]
         assert verdicts.count("accept") == counters.delivered_packets
         assert verdicts.count("drop") == len(packets) - counters.delivered_packets
@@ -265,8 +267,8 @@ def test_every_pdu_has_one_verdict_in_the_end_and_goes_up_once(
         clock.serve(loop, clock.now + LATER)
         assert {packet.verdict for packet in packets} <= {"accept", "drop"}
         up = [len(packet.payload) for packet in packets if packet.verdict == "accept"]
-        assert len(set(up)) == len(up) == driver.statistics().delivered
-        assert driver.malformed == len(noise)
+        assert len(set(up)) == len(up) == driver.driver.statistics().delivered
+        assert driver.counts["malformed"] == len(noise)
 
 
 PDU = append_trailer(datagram_ipv6(60), sn_format(18).encode(5))
@@ -293,13 +295,13 @@ def test_no_packet_ends_an_element(
     packets: list[bytes],
     pdcp: dict[str, Any],
     clock: Clock,
-    legs: tuple[RealLoop, list[RealLegDriver]],
+    legs: tuple[RealLoop, list[LegDriver]],
 ) -> None:
     loop, drivers = legs
     bearer, other_end = transmitter(loop, drivers, **pdcp), receiver(loop)
     for packet in packets:
         clock.now += MS
-        for take in (bearer.on_packet, other_end.on_packet, drivers[0].on_packet):
+        for take in (bearer.on_packet, other_end.on_packet, departing(loop, drivers[0])):
             take(FakePacket(packet, indev=11))
         loop.serve(clock.now)
 

@@ -10,12 +10,8 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from minitopo_dc.real.network.elements import (
-    ElementFailedError,
-    ElementProcess,
-    stop_all,
-    tail,
-)
+from minitopo_dc.real.network.elements import ElementProcess, stop_all, tail
+from minitopo_dc.runs.perform import RunFailedError
 
 TRACEBACK = "Traceback (most recent call last):"
 
@@ -28,7 +24,7 @@ class Pretended:
 
     def begin_stop(self) -> None:
         if self._is_dead:
-            raise ElementFailedError(f"element on {self._name} ended")
+            raise RunFailedError(f"element on {self._name} ended")
         self._told.append(f"begin {self._name}")
 
     def stop(self) -> str:
@@ -42,7 +38,7 @@ def test_all_elements_are_told_to_end_before_one_is_waited_for() -> None:
     assert [*stop_all(elements)] == ["gnb", "ue"]  # type: ignore[comparison-overlap]
     assert told == ["begin gnb", "begin ue", "wait gnb", "wait ue"]
     elements[1] = Pretended("ue", told, is_dead=True)
-    with pytest.raises(ElementFailedError, match="element on ue ended"):
+    with pytest.raises(RunFailedError, match="element on ue ended"):
         stop_all(elements)
 
 
@@ -59,7 +55,7 @@ def test_packets_that_were_lost_outside_the_legs_are_told(
     summary = {"host": "gnb", "kernel_drops": {"1": {"full": drops}}, "copies_refused": refused}
     (tmp_path / "gnb-summary.json").write_text(json.dumps(summary))
     settings: Any = SimpleNamespace(host="gnb", directory=tmp_path)
-    with pytest.raises(ElementFailedError, match=f"element on gnb: .*{words}"):
+    with pytest.raises(RunFailedError, match=f"element on gnb: .*{words}"):
         ElementProcess(settings, MagicMock(), "").stop()
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.fields import IpVersion
-from minitopo_dc.real.network.elements import ElementFailedError
 from minitopo_dc.real.network.hosts import EmulatedHost
 from minitopo_dc.real.run.calibration import send_through
 from minitopo_dc.real.run.real import run_real
+from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.workloads import Ping
 from tests import long
@@ -145,7 +145,7 @@ def test_no_packet_passes_a_dead_element(tmp_path: Path, version: IpVersion) -> 
         bed.ue.kill()
         ping = ["ping", "-n", "-c", "3", "-i", "0.1", "-W", "0.5", client_address(1, version)]
         assert bed.hosts.server.popen(ping, stdout=subprocess.DEVNULL).wait() != 0
-        with pytest.raises(ElementFailedError, match="element on ue ended with -9"):
+        with pytest.raises(RunFailedError, match="element on ue ended with -9"):
             bed.ue.stop()
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.real.machine import probe_kernel
-from minitopo_dc.real.network.elements import ElementFailedError
 from minitopo_dc.real.run.calibration import Arrivals
+from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario.element import ElementSettings
 from tests import REPOSITORY
 from tests.linux_guest.guests import needs_guest
@@ -60,7 +60,7 @@ def test_a_capture_of_legs_needs_them_in_user_space() -> None:
 def test_a_kernel_without_netem_is_one_clear_error(tmp_path: Path) -> None:
     if not probe_kernel()["sch_netem"]:
         pytest.skip("this kernel has netem")
-    with pytest.raises(ElementFailedError, match="gnb-leg1: this kernel refuses netem, tbf or"):
+    with pytest.raises(RunFailedError, match="gnb-leg1: this kernel refuses netem, tbf or"):
         probe("sc", {}, tmp_path, 10, 1)
 
 

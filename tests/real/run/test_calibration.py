@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from minitopo_dc import cli, clocks
-from minitopo_dc.real.network.elements import ElementFailedError
 from minitopo_dc.real.run import calibration
 from minitopo_dc.real.run.calibration import Arrivals, calibrate, send_through
 from minitopo_dc.real.run.probe_ends import SILENCE_S
+from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario import Scenario
 from tests.real.local_host import LocalHost
 
@@ -59,7 +59,7 @@ def test_too_few_packets_to_measure_are_an_error_with_advice(
     times: list[int], words: str, arrived: list[int]
 ) -> None:
     arrived += times
-    with pytest.raises(ElementFailedError, match=f"{words}.*give more --seconds"):
+    with pytest.raises(RunFailedError, match=f"{words}.*give more --seconds"):
         calibrate(scenario(), 2)
 
 
@@ -67,7 +67,7 @@ def test_too_few_packets_to_measure_are_an_error_with_advice(
 def test_a_trace_that_begins_with_an_outage_is_no_division_by_zero(tmp_path: Path) -> None:
     trace = tmp_path / "trace.csv"
     trace.write_text("time_s,rate_mbps\n0,0\n5,8\n6,8\n", encoding="utf-8")
-    with pytest.raises(ElementFailedError, match="0 packets arrived"):
+    with pytest.raises(RunFailedError, match="0 packets arrived"):
         calibrate(scenario(rate_mbps=None, trace=str(trace)), 2)
 
 

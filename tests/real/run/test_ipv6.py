@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.real.network import testbed
+from minitopo_dc.real.network import elements
 from minitopo_dc.real.run import real
 from minitopo_dc.real.run.real import run_real
 from minitopo_dc.runners.base import get_runner
@@ -58,7 +58,7 @@ def test_a_multipath_transport_uses_both_legs(transport: str, tmp_path: Path) ->
 
 
 def test_a_machine_without_ipv6_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(testbed, "probe_kernel", lambda: {"IPv6": "Address family not supported"})
+    monkeypatch.setattr(elements, "probe_kernel", lambda: {"IPv6": "Address family not supported"})
     monkeypatch.setattr(real, "facts", dict)
     result = run_real(Scenario.check(fields("quic", "dc"), "test"), tmp_path)
     assert result.status == "unsupported"

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import RequestResponse, Workload
-from minitopo_dc.workloads.content import BLOCK, Received
-from minitopo_dc.workloads.exchange import Client, Outcome, Requests, WrongAnswer
+from minitopo_dc.workloads.exchange import BLOCK, Client, Outcome, Received, Requests, WrongAnswer
 from minitopo_dc.workloads.request_response import RequestsOutcome
 from tests.runners.aioquic.pair import Lost, Pair, none_lost
 

@@ -10,8 +10,8 @@ import pytest
 from minitopo_dc.installation import module_command
 from minitopo_dc.runners.base import TransferFailed, get_runner
 from minitopo_dc.workloads import Download, Measurement
-from minitopo_dc.workloads.content import blocks
 from minitopo_dc.workloads.download import ENDLESS_BYTES
+from minitopo_dc.workloads.exchange import blocks
 from tests.runners.hosts import CLIENT_ADDRESSES, SERVER_ADDRESS, told, transfer_in
 from tests.runners.test_contract import only_place
 

@@ -20,7 +20,7 @@ import pytest
 
 from minitopo_dc.runners.base import Host, Runner, Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.processes.session import Job, run_transfers
-from minitopo_dc.runners.processes.start_signal import StartSignal
+from minitopo_dc.runners.programs import StartSignal
 from minitopo_dc.runners.tcp.runner import TcpRunner
 from minitopo_dc.workloads import Download, Measurement
 from tests.runners.hosts import HOST, local_transfer, nothing, run_transfer
@@ -111,7 +111,7 @@ def test_a_run_gives_the_measurement_and_leaves_no_server(transfer: Transfer) ->
 
 
 PREPARED = (
-    "import time; from minitopo_dc.runners.processes.start_signal import wait_for_start; "
+    "import time; from minitopo_dc.runners.programs import wait_for_start; "
     "ready = time.monotonic_ns(); print(ready, wait_for_start())"
 )
 

@@ -18,7 +18,7 @@ from minitopo_dc.quic.connection import Datagram
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import Transfer, TransferFailed, accepted, get_runner
 from minitopo_dc.runners.sans_io.endpoint import Sockets
-from minitopo_dc.runners.sans_io.runner import ClientSettings
+from minitopo_dc.runners.sans_io.runner import EndSettings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Download, Measurement, Realtime, Workload
 from tests import REPOSITORY
@@ -146,7 +146,7 @@ def test_one_path_uses_the_first_address_and_the_paths_their_plan(tmp_path: Path
     assert (one["clients"], one["paths"]["initial"]) == ([CLIENT_ADDRESSES[0]], [1])
     plan = PathPlan((2,), (PathEvent(1.5, "open", 1),))
     several = told(get_runner("mpquic-picoquic").client_command(replace(transfer, paths=plan)))
-    read = ClientSettings.model_validate(several)
+    read = EndSettings.model_validate(several)
     assert read.clients == CLIENT_ADDRESSES
     assert read.paths == plan
 

@@ -21,7 +21,7 @@ from minitopo_dc.runners.processes.kernel_socket import tcp_socket
 from minitopo_dc.runners.tcp.client import Server, quickest
 from minitopo_dc.runners.tcp.http2 import Http2Client
 from minitopo_dc.workloads import Realtime, RequestResponse, Workload
-from minitopo_dc.workloads.content import blocks
+from minitopo_dc.workloads.exchange import blocks
 from minitopo_dc.workloads.request_response import RequestsOutcome
 
 PLAN = RequestResponse(

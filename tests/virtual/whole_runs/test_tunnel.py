@@ -13,7 +13,7 @@ import pytest
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.sans_io import tunnel
 from minitopo_dc.virtual.run import run_virtual
-from minitopo_dc.workloads.content import content_sha256
+from minitopo_dc.workloads.exchange import content_sha256
 from tests.quic.extension import needs_picoquic
 from tests.virtual.scenarios import leg, scenario
 

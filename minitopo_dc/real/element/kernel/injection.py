@@ -69,40 +69,10 @@ class Injector:
         return self._sockets[family]
 
 
-class Injected:
-    """A datagram of this host's own, which waits in a leg like a packet of the kernel's."""
-
-    __slots__ = ("_datagram", "_injector")
-
-    def __init__(self, datagram: bytes, injector: Injector) -> None:
-        self._datagram = datagram
-        self._injector = injector
-
-    def get_payload(self) -> bytes:
-        """Return what is sent, without IPv4's header checksum, which the kernel writes."""
-        return self._datagram
-
-    def set_payload(self, payload: bytes) -> None:
-        """Replace the datagram by other bytes."""
-        self._datagram = payload
-
-    def accept(self) -> None:
-        """Send the datagram on its leg."""
-        self._injector.send(self._datagram)
-
-    def drop(self) -> None:
-        """Forget the datagram without sending it."""
-
-
-class Copy(Injected):
-    """A copied datagram, whose TTL is one lower, as of an original that the kernel forwards."""
-
-    __slots__ = ()
-
-    def __init__(self, datagram: bytes, injector: Injector) -> None:
-        offset = HOP_LIMIT_OFFSET if _is_ipv6(datagram) else TTL_OFFSET
-        lowered = bytes((datagram[offset] - 1,))
-        super().__init__(datagram[:offset] + lowered + datagram[offset + 1 :], injector)
+def one_hop_further(datagram: bytes) -> bytes:
+    """Return a datagram whose TTL is one lower, as of an original that the kernel forwards."""
+    offset = HOP_LIMIT_OFFSET if _is_ipv6(datagram) else TTL_OFFSET
+    return datagram[:offset] + bytes((datagram[offset] - 1,)) + datagram[offset + 1 :]
 
 
 def _is_ipv6(datagram: bytes) -> bool:
