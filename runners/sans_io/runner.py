@@ -297,7 +297,6 @@ class NoqRunner(StackRunner):
 
     library: ClassVar[Stack] = NOQ
     options_type: ClassVar[type[QuicOptions]] = NoqOptions
-    compared: ClassVar[bool] = False
 
 
 @runner("mpquic-noq")
@@ -306,4 +305,3 @@ class MultipathNoqRunner(MultipathStackRunner):
 
     library: ClassVar[Stack] = NOQ
     options_type: ClassVar[type[QuicOptions]] = NoqOptions
-    compared: ClassVar[bool] = False
