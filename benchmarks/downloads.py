@@ -71,7 +71,7 @@ def backends(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _of_backend(backend: str, options: argparse.Namespace) -> dict[str, Any]:
-    from minitopo_dc.real.run.calibration import calibrate  # noqa: PLC0415 (it needs Mininet)
+    from minitopo_dc.real.calibration import calibrate  # noqa: PLC0415 (it needs Mininet)
 
     real = {"backend": backend}
     base = scenario("tcp", "sc", LEG, real=real)

@@ -20,7 +20,7 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import expected_count
 
 if TYPE_CHECKING:  # Mininet, which other commands do without
-    from minitopo_dc.real.run.calibration import LegProperty
+    from minitopo_dc.real.calibration import LegProperty
 
 HELP = "measure the rate, delay, jitter and loss of each leg and compare them with the settings"
 
@@ -43,7 +43,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Measure and print; return 1 when that failed, else 0."""
     require_real("calibrate")
-    from minitopo_dc.real.run.calibration import calibrate  # noqa: PLC0415
+    from minitopo_dc.real.calibration import calibrate  # noqa: PLC0415
     from minitopo_dc.runs.perform import RunFailedError  # noqa: PLC0415
 
     fields = {"legs": leg_settings(arguments), "seed": arguments.seed}

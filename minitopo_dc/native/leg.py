@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
 from random import Random
+from typing import Any
 
 from minitopo_dc.link import (
     AnyLeg,
@@ -149,6 +150,11 @@ class NativeLeg(AnyLeg[int]):
         if loss is not None:
             self._lib.leg_set_loss(self.pointer, *native_loss(loss), now)
 
+    def pair(self, other: AnyLeg[Any]) -> None:
+        """Let what the terminal sends on the leg's other direction keep it awake."""
+        assert isinstance(other, NativeLeg)
+        self._lib.leg_pair(self.pointer, other.pointer)
+
     @property
     def is_up(self) -> bool:
         """Return whether the leg serialises packets."""
@@ -197,5 +203,5 @@ class NativeLeg(AnyLeg[int]):
         return kind(**{name: getattr(counters, name) for name in names})
 
     def _set_block_error(self, rlc: RlcParameters, now: int) -> None:
-        wait = rlc.mean_harq_wait_ns()
+        wait = rlc.mean_wait_ns()
         self._lib.leg_set_block_error(self.pointer, rlc.block_error, wait, now)

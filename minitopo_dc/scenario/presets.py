@@ -172,7 +172,8 @@ def _waits_ms(radio: LegDirection, held_ms: float) -> float:
     wait_ms = radio.grant_ms + max(held_ms, least_ms)
     if radio.rlc is None:
         return wait_ms
-    harq_ms = radio.rlc.harq_retransmissions * radio.rlc.harq_rtt_ms
+    wait_ms += radio.rlc.longest_wait_ms()
+    harq_ms = radio.rlc.harq_retransmissions * radio.rlc.longest_round_ms()
     if radio.rlc.mode == "um":
         return wait_ms + harq_ms
     return wait_ms + (max(radio.rlc.status_ms, harq_ms) + harq_ms)

@@ -259,7 +259,7 @@ def test_calibration_where_ipv6_does_not_work_is_one_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mininet.net")
-    from minitopo_dc.real.network import elements
+    from minitopo_dc.real import elements
 
     monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
     monkeypatch.setattr(elements, "probe_kernel", lambda: {"IPv6": "no such family"})

@@ -223,7 +223,7 @@ def round_trips() -> Sheet:
 
 def quantities() -> Sheet:
     pytest.importorskip("mininet.net")
-    from minitopo_dc.real.run.calibration import LegProperty, ProbeLosses
+    from minitopo_dc.real.calibration import LegProperty, ProbeLosses
 
     lost = ProbeLosses(packets=4733, mean=4.733, variance=4.73, ideal=0, measured=12)
     return calibrate._table([LegProperty(12, "loss", "%", 0.1, 0.0, 0.2535, lost)])

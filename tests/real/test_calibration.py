@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from minitopo_dc import cli, clocks
-from minitopo_dc.real.run import calibration
-from minitopo_dc.real.run.calibration import Arrivals, calibrate, send_through
-from minitopo_dc.real.run.probe_ends import SILENCE_S
+from minitopo_dc.real import calibration
+from minitopo_dc.real.calibration import Arrivals, calibrate, send_through
+from minitopo_dc.real.probe_ends import SILENCE_S
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario import Scenario
 from tests.real.local_host import LocalHost

@@ -3,8 +3,8 @@
 Between what was asked for and what is measured stands the ideal: the same leg, fed in virtual time
 with the same packets at the same moments and the same seed. It shows indirect effects of what was
 asked for (jitter that keeps the order skews the delay, few packets scatter around a loss rate); the
-rest is the machine's error. The packets are numbered and timestamped; all hosts are on one machine,
-so both ends (`probe_ends`) read the same monotonic clock and one-way delays are exact.
+rest is the machine's error. Packets are numbered and timestamped; both ends (`probe_ends`) read the
+same monotonic clock, so that one-way delays are exact.
 """
 
 from __future__ import annotations
@@ -22,76 +22,14 @@ import numpy.typing as npt
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.installation import module_command
-from minitopo_dc.real.network.elements import stop_all, testbed
-from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.real.run.probe_ends import COLUMNS, READY
+from minitopo_dc.real.elements import stop_all, testbed
+from minitopo_dc.real.hosts import EmulatedHost
+from minitopo_dc.real.probe_ends import COLUMNS, READY
 from minitopo_dc.runs.element_settings import leg_seed
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario import LegDirection, Scenario
 from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.scratch import scratch
-
-LINGER_S = 1.0
-"""For what is on the way when the sender ends: five times the papers' t-Reordering."""
-
-
-@dataclass(frozen=True)
-class Arrivals:
-    """The packets that arrived, in order of arrival; times in ns of the monotonic clock."""
-
-    number: npt.NDArray[np.int64]
-    sent: npt.NDArray[np.int64]
-    received: npt.NDArray[np.int64]
-
-    @property
-    def in_order(self) -> bool:
-        """Return whether every packet came after all that were sent before it."""
-        return bool(np.all(np.diff(self.number) > 0))
-
-    @property
-    def delays_ms(self) -> npt.NDArray[np.float64]:
-        """Return the one-way delays in ms, in order of arrival."""
-        return (self.received - self.sent) / 1e6
-
-
-def send_through(
-    sender: EmulatedHost,
-    receiver: EmulatedHost,
-    address: str,
-    *,
-    rate: float,
-    seconds: float,
-    size: int,
-    scratch: Path,
-    linger_s: float = LINGER_S,
-) -> Arrivals:
-    """Send `rate` packets of `size` IP bytes a second for `seconds`; return what arrived.
-
-    `linger_s`: for how long after the sender's end a packet may still come. However long none
-    comes before that, as in an outage, the receiver waits.
-    """
-    module = module_command("minitopo_dc.real.run.probe_ends")
-    receiving = [*module, "receive", address, str(round(rate * seconds)), str(scratch)]
-    listening = receiver.popen(receiving, stdout=subprocess.PIPE)
-    try:
-        assert listening.stdout is not None
-        if listening.stdout.readline() != READY:
-            raise RuntimeError(f"the probe on {receiver.name} did not start")
-        sending = sender.popen([*module, "send", address, str(rate), str(seconds), str(size)])
-        if sending.wait():
-            raise RuntimeError(f"the probe on {sender.name} failed")
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            listening.wait(linger_s)  # it ends when all have arrived
-        listening.terminate()
-        listening.wait()
-        listening.stdout.close()
-    finally:
-        listening.kill()
-        listening.wait()
-    table = np.fromfile(scratch, dtype=np.int64).reshape(-1, COLUMNS)
-    scratch.unlink()
-    return Arrivals(table[:, 0], table[:, 1], table[:, 2])
-
 
 PACKET_BYTES = 1500
 OVERLOAD = 1.5
@@ -271,3 +209,65 @@ def _ideal_delays_ms(scenario: Scenario, probe: Probe) -> Times:
         leg.push(moment, PACKET_BYTES, moment)
     drain(math.inf)
     return np.array(delays) / 1e6
+
+
+LINGER_S = 1.0
+"""For what is on the way when the sender ends: five times the papers' t-Reordering."""
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """The packets that arrived, in order of arrival; times in ns of the monotonic clock."""
+
+    number: npt.NDArray[np.int64]
+    sent: npt.NDArray[np.int64]
+    received: npt.NDArray[np.int64]
+
+    @property
+    def in_order(self) -> bool:
+        """Return whether every packet came after all that were sent before it."""
+        return bool(np.all(np.diff(self.number) > 0))
+
+    @property
+    def delays_ms(self) -> npt.NDArray[np.float64]:
+        """Return the one-way delays in ms, in order of arrival."""
+        return (self.received - self.sent) / 1e6
+
+
+def send_through(
+    sender: EmulatedHost,
+    receiver: EmulatedHost,
+    address: str,
+    *,
+    rate: float,
+    seconds: float,
+    size: int,
+    scratch: Path,
+    linger_s: float = LINGER_S,
+) -> Arrivals:
+    """Send `rate` packets of `size` IP bytes a second for `seconds`; return what arrived.
+
+    `linger_s`: for how long after the sender's end a packet may still come. However long none
+    comes before that, as in an outage, the receiver waits.
+    """
+    module = module_command("minitopo_dc.real.probe_ends")
+    receiving = [*module, "receive", address, str(round(rate * seconds)), str(scratch)]
+    listening = receiver.popen(receiving, stdout=subprocess.PIPE)
+    try:
+        assert listening.stdout is not None
+        if listening.stdout.readline() != READY:
+            raise RuntimeError(f"the probe on {receiver.name} did not start")
+        sending = sender.popen([*module, "send", address, str(rate), str(seconds), str(size)])
+        if sending.wait():
+            raise RuntimeError(f"the probe on {sender.name} failed")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            listening.wait(linger_s)  # it ends when all have arrived
+        listening.terminate()
+        listening.wait()
+        listening.stdout.close()
+    finally:
+        listening.kill()
+        listening.wait()
+    table = np.fromfile(scratch, dtype=np.int64).reshape(-1, COLUMNS)
+    scratch.unlink()
+    return Arrivals(table[:, 0], table[:, 1], table[:, 2])
