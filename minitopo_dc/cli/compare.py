@@ -14,7 +14,13 @@ import pandas as pd
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.store import FACTS, LOCK
 from minitopo_dc.cli import options
-from minitopo_dc.cli.options.rows import add_transfer, base_scenario, over_each_leg, rows
+from minitopo_dc.cli.options.rows import (
+    add_transfer,
+    base_scenario,
+    chosen_stacks,
+    over_each_leg,
+    rows,
+)
 from minitopo_dc.cli.options.scenario import add_legs, check_capture
 from minitopo_dc.cli.screen import (
     ProgressLine,
@@ -37,13 +43,18 @@ from minitopo_dc.runs.check import check_rows
 from minitopo_dc.runs.needs import primary_leg
 from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.ways import LABEL, Comparison, check_resumed, scenario_of_row, ways_of
+from minitopo_dc.ways import (
+    LABEL,
+    Comparison,
+    check_resumed,
+    scenario_of_row,
+    transports_of,
+    ways_of,
+)
 from minitopo_dc.workloads import Workload
 
 MAX_REPETITIONS = 10_000
 """The most repetitions of a comparison, which lists them all; a campaign may have more."""
-DEFAULT_TRANSPORTS = ("quic-picoquic", "tcp")
-"""One of each stack that a comparison has unless transports are named."""
 HELP = "compare transports over one leg, Dual Connectivity and several paths"
 
 
@@ -81,7 +92,8 @@ def execute(arguments: argparse.Namespace) -> int:
     jobs = chosen_jobs(arguments.jobs, base.clock)
     require_clock(base.clock)
     if not arguments.dry_run:  # the default rows depend on what is built
-        transports = options.listed(arguments.transports or DEFAULT_TRANSPORTS)
+        stacks = [transports_of(stack)[0] for stack in chosen_stacks(arguments, base)]
+        transports = options.listed(arguments.transports or [*stacks, "tcp"])
         build_missing(base.model_copy(update={"transport": name}) for name in transports)
     compared = rows(arguments, base)
     if arguments.leg is None:

@@ -280,7 +280,6 @@ class NoqRunner(StackRunner):
 
     library: ClassVar[Stack] = NOQ
     options_type: ClassVar[type[QuicOptions]] = NoqOptions
-    compared: ClassVar[bool] = False
 
 
 @runner("mpquic-noq")
@@ -289,4 +288,3 @@ class MultipathNoqRunner(MultipathStackRunner):
 
     library: ClassVar[Stack] = NOQ
     options_type: ClassVar[type[QuicOptions]] = NoqOptions
-    compared: ClassVar[bool] = False
