@@ -563,13 +563,13 @@ def compare(
         raise InputError(f"ways: {len(ways)}; allowed: two or more, by their names")
     if stacks is not None:
         ways = over_stacks(ways, stacks)
-    numbers = range(1, seeds + 1) if isinstance(seeds, int) else seeds
+    numbers = range(1, seeds + 1) if isinstance(seeds, int) else [*seeds]
     cases = [(scenario, {LABEL: name}) for name, scenario in ways.items()]
     with _place(directory) as place:
         campaign = Campaign(place, cases, numbers, title="Comparison")
         runs = campaign.run(jobs, executor=executor, progress=progress)
         how = {"jobs": jobs, "executor": executor, "progress": progress}
-        made = Comparison(runs, place).with_roles(ways, campaign.seeds, **how)
+        made = Comparison(runs, place).with_roles(ways, numbers, **how)
         return _kept(made, named=directory is not None)
 
 
