@@ -40,6 +40,7 @@ from minitopo_dc.results.tables.runs import (
     with_results,
 )
 from minitopo_dc.results.tables.sheet import Head, Sheet
+from minitopo_dc.scenario.carriers import KINDS, carrier, values_of
 from minitopo_dc.statistics import mean_interval
 from minitopo_dc.ways import LABEL, Comparison, differing_fields, ways_of
 
@@ -61,7 +62,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="DIR",
         help="results directory of a run, comparison or campaign; with a second one, the "
-        "difference of each row of both and its 95 %% confidence interval over seeds",
+        "difference of each row of both and its 95 %% confidence interval over seeds; or the name "
+        "of a carrier, such as nr-tdd-100: its leg's values and their sources",
     )
     parser.add_argument(
         "--measure",
@@ -79,6 +81,9 @@ def execute(arguments: argparse.Namespace) -> int:
         ResultError: a file of a run is missing or broken.
     """
     roots, as_json = arguments.directories, arguments.json
+    if len(roots) == 1 and str(roots[0]).startswith(KINDS) and not roots[0].exists():
+        _show_carrier(str(roots[0]), as_json=as_json)
+        return 0
     if len(roots) > 2:
         raise SettingsError(f"show: {len(roots)} directories; allowed: one, or two side by side")
     if arguments.measure is not None and len(roots) < 2:
@@ -90,6 +95,23 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         _show(*roots, as_json=as_json)
     return 0
+
+
+def _show_carrier(name: str, *, as_json: bool) -> None:
+    """Print the fields of a leg for which a carrier's name stands, with their sources."""
+    try:
+        rows = [*values_of(carrier(name))]
+    except ValueError as error:
+        raise SettingsError(f"show: {error}") from None
+    if as_json:
+        facts = [{"field": field, "value": value, "source": words} for field, value, words in rows]
+        print(json.dumps(facts, indent=1))  # noqa: T201
+        return
+    heads = [Head(title, text=True) for title in ("field", "value", "source")]
+    sheet = Sheet(heads, title=f"A leg that is {name}")
+    for field, value, words in rows:
+        sheet.add(field, str(value), words)
+    Console().print(sheet)
 
 
 def _show(root: Path, *, as_json: bool) -> None:

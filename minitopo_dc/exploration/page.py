@@ -66,7 +66,7 @@ def draw(comparison: Comparison, figure: Figure | None = None) -> Any:
     grid, runs = grid_of(figure, 2, 2), comparison.runs
     bars, rate, carried, delay = grid.flat
     plots.comparison(runs, ax=bars)
-    bars.set(title="goodput", xlabel="Mbit/s; frame: what the legs could carry")
+    bars.set(title="goodput", xlabel="Mbit/s; grey line: no way can be faster")
     first = runs[(runs["seed"] == runs["seed"].iloc[0]) & (runs["status"] == "ok")]
     _rates(rate, {row["way"]: row for row in first.to_dict("records")}, comparison.directory)
     ways = plots.ordered(runs["way"])

@@ -1,9 +1,10 @@
-"""A leg in C."""
+"""A leg in C, which its driver there moves packets through."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
 from random import Random
+from typing import Any
 
 from minitopo_dc.link import (
     Capacity,
@@ -114,6 +115,10 @@ class NativeLeg:
         if loss is not None:
             self._lib.leg_set_loss(self.pointer, *native_loss(loss), now)
 
+    def pair(self, other: Any) -> None:
+        """Let what the terminal sends on the leg's other direction keep it awake."""
+        self._lib.leg_pair(self.pointer, other.pointer)
+
     @property
     def is_up(self) -> bool:
         """Return whether the leg serialises packets."""
@@ -128,5 +133,5 @@ class NativeLeg:
         return kind(**{name: getattr(counters, name) for name in names})
 
     def _set_block_error(self, rlc: RlcParameters, now: int) -> None:
-        wait = rlc.mean_harq_wait_ns()
+        wait = rlc.mean_wait_ns()
         self._lib.leg_set_block_error(self.pointer, rlc.block_error, wait, now)

@@ -15,7 +15,7 @@ from minitopo_dc.pdcp import (
     Timer,
     WaitingTime,
 )
-from minitopo_dc.pdcp.formats.report import HEADER_BYTES, MAX_BYTES
+from minitopo_dc.pdcp.report import HEADER_BYTES, MAX_BYTES
 
 DELIVERIES: tuple[Delivery, ...] = ("in-order", "out-of-order", "off")
 """By the numbers of `native.h`."""

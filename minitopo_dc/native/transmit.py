@@ -115,7 +115,8 @@ class NativeTransmitter:
     def _native(self, control: FlowControl) -> Any:
         rate, status_bytes = control.rate_bps or 0, control.status_bytes or 0
         times = control.interval, control.delay, control.desired_ns
-        fill = control.fill_packets or 0, -1 if control.fill_bytes is None else control.fill_bytes
+        limits = (-1 if limit is None else limit for limit in (control.fill_bytes, control.fill))
+        fill = control.fill_packets or 0, *limits
         fields = *times, status_bytes, control.jitter, rate, *fill, control.loss
         return self._ffi.new("flow_control *", fields)
 

@@ -41,6 +41,8 @@ MOST_CELLS = 12
 """The most values of a factor whose map has a cell, with its number, for each."""
 WIDE = 20.0
 """The ratio of most values to the least from which on an axis is logarithmic."""
+BOUND = "bound_mbps"
+BOUND_LINE: Any = {"color": "0.55", "linewidth": 1.0, "zorder": 0.95}
 LEAST_GAP = 0.08
 """The part of an axis between two swept values from which on there is room for a number at each."""
 BAR_INCHES, FRAME_INCHES, GAP_BARS = 0.17, 0.6, 0.7
@@ -75,6 +77,9 @@ def curves(
         if len(curve):
             line = look.line | {"elinewidth": 0.7, "label": way or "_mean"}
             axes.errorbar(curve["x"], curve["mean"], curve["reach"], **line)
+    if y == "goodput_mbps":
+        bounds = _means(runs, runs[x].astype(float), None, BOUND).dropna(subset=["x", "mean"])
+        axes.plot(bounds["x"], bounds["mean"], label="bound" if len(bounds) else "", **BOUND_LINE)
     _sweep_axis(axes, np.unique(runs[x].dropna()))
     if y.endswith(("_s", "_ms")):
         _log_if_wide(axes, "y", table["mean"])
@@ -135,12 +140,12 @@ def fit_bars(figure: Any, rows: int = 1) -> None:
 
 @style()
 def comparison(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw a comparison: goodput by way with 95 % intervals, in frames of what legs could carry.
+    """Draw a comparison: goodput by way with 95 % intervals, and a grey line at the bound.
 
     >>> plots.comparison(dc.load("results/compare"))
 
-    The ways are those of the column `way`, else of all labels together. There are frames if the
-    table has `capacity_share`.
+    The ways are those of the column `way`, else of all labels together. The line is there if the
+    table has `bound_mbps`.
     """
     if "way" not in table:
         labels = table.attrs.get("labels") or ["way"]
@@ -148,13 +153,12 @@ def comparison(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         table = table.assign(way=table[labels].map(value_name).agg(" ".join, axis=1))
     y = main_measure(table)
     axes = bars(table, "way", y=y, ax=ax)
-    if y == "goodput_mbps" and "capacity_share" in table:
-        could = table.assign(**{y: table[y].astype(float) / table["capacity_share"].astype(float)})
-        frames = _bar_rows(could, "way", None, y)
+    bound = _values(table, BOUND).mean()
+    if y == "goodput_mbps" and np.isfinite(bound):
         axes.autoscale(axis="x")
-        axes.barh(frames["at"], frames["mean"], 1.2, zorder=0.95, fc="none", ec="0.55", lw=0.6)
+        axes.axvline(bound, **BOUND_LINE)
         axes.set_xlim(left=0)
-        axes.set_xlabel(f"{axes.get_xlabel()}\nframe: what the legs could carry")
+        axes.set_xlabel(f"{axes.get_xlabel()}\ngrey line: no way can be faster")
     return axes
 
 

@@ -20,6 +20,8 @@ SCHEDULERS: dict[str, int] = {
 PLUGIN = 6
 """The number of all others: schedulers of the user's (`scheduler.py`)."""
 
+Experiment = Literal["hystart", "no-hystart", "no-pacing", "frequent-acks"]
+"""A property of a stack that is another one (docs/noq.md#why-they-differ)."""
 IDLE_TIMEOUT_S = 30.0
 """A silence that ends a connection (RFC 9000, section 10.1), if nothing else is asked for."""
 
@@ -52,6 +54,7 @@ class Configuration:
         scheduler: of paths, of what this end sends: one of `SCHEDULERS`, or the user's.
         weights: of `weighted`: the packets of a round, by leg; a leg without one has 1.
         qlog: a directory for the stack's log; written when the connection is freed.
+        experiment: what is another one than the stack has; refused where it has no such property.
     """
 
     stack: Stack
@@ -73,6 +76,7 @@ class Configuration:
     scheduler: str = "picoquic"
     weights: tuple[int, ...] = ()
     qlog: Path | None = None
+    experiment: Experiment | None = None
 
     @property
     def all_weights(self) -> tuple[int, ...]:

@@ -104,6 +104,7 @@ class Connection:
                 "server_name": text(configuration.server_name),
                 "congestion_control": text(configuration.congestion_control),
                 "qlog": text(configuration.qlog),
+                "experiment": text(configuration.experiment),
                 "multipath": 0 if configuration.max_paths == 1 else configuration.max_paths,
                 "max_data": configuration.max_data,
                 "max_stream_data": configuration.max_stream_data,

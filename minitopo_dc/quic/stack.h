@@ -81,6 +81,7 @@ typedef struct {
     const char *server_name;
     const char *congestion_control;
     const char *qlog;          /* a directory, or NULL */
+    const char *experiment;    /* one property that is another one, by name, or NULL: none */
     uint64_t multipath;        /* 0, or the highest path identifier that the peer may use */
     uint64_t max_data;
     uint64_t max_stream_data;

@@ -1,5 +1,6 @@
 """The names of `minitopo_dc.results`, each with the module that has it."""
 
+from .bound import bound_mbps as bound_mbps
 from .files import ResultError as ResultError
 from .kept_scenario import load_as_run as load_as_run
 from .logs import connection_log as connection_log

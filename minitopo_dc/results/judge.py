@@ -18,6 +18,7 @@ from typing import Any, Final
 from minitopo_dc.files import shortage, write_whole
 from minitopo_dc.interruption import raise_if_interrupted
 from minitopo_dc.registry import place_in_plugins
+from minitopo_dc.results.bound import bound_mbps
 from minitopo_dc.results.path_use import PATH_USE, FlowPaths
 from minitopo_dc.results.run_result import (
     RunResult,
@@ -144,17 +145,19 @@ def ok_result(
     flows = scenario.resolved_flows
     seconds = max(measured.completion_s for measured in measurements)
     details = dict(_per_flow(flows, measurements) if scenario.flows else measurements[0].details)
+    (start, _), *_ = windows = flow_windows(details, seconds)
+    bound = bound_mbps(scenario, start)
     result = replace(
         blank,
         status="ok",
         size_bytes=sum(measured.bytes_received for measured in measurements),
         completion_s=seconds,
         leg_bytes=leg_bytes,
-        details=details,
+        details=details if bound is None else details | {"bound_mbps": bound},
     )
     if not all(flow.workload.has_goodput for flow in flows):
         return result
-    starts, ends = zip(*flow_windows(details, seconds), strict=True)
+    starts, ends = zip(*windows, strict=True)
     available = sum(available_bits(scenario, min(starts), max(ends), at_once=True))
     return replace(
         result,

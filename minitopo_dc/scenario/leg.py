@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypedDict
 
@@ -69,6 +69,9 @@ Mtu = Annotated[int, *within(68, 65_535)]
 """From the least of IPv4 (RFC 791, section 3.2) to the largest packet."""
 PACKET_BYTES = 1500
 """What a queue's limit in packets stands for where bytes count: packets of Ethernet (RFC 894)."""
+
+JITTER_DEVIATIONS = 3.0
+"""A normal jitter is within so many standard deviations in 99.7 % of all packets."""
 
 
 class Parameters(dict[str, Any]):
@@ -419,6 +422,23 @@ class LegDirection(Settings):
         """
         for time, mean in self._means():
             yield time, self._delay_of(mean)
+
+    def delay_range_ms(self, until_s: float) -> tuple[float, float]:
+        """Return the least and the greatest propagation delay (ms), with jitter, up to a moment.
+
+        The moment (s) bounds how much of a delay that varies is read: one that starts again has no
+        end. SettingsError or TraceError: a trace is missing or wrong.
+        """
+        spread = JITTER_DEVIATIONS if self.jitter == "normal" else 1.0
+        delays = []
+        for stage in (self, *(stage for _, stage in self.stages())):
+            if self.delay_varies:
+                steps = takewhile(lambda step: step[0] < until_s * NS_PER_S, self.delays())
+                models = [delay for _, delay in steps]
+            else:
+                models = [stage.delay_model()]
+            delays += [(delay.mean_ns / NS_PER_MS, spread * stage.jitter_ms) for delay in models]
+        return min(max(0.0, mean - jitter) for mean, jitter in delays), max(map(sum, delays))
 
     def _means(self) -> Iterator[tuple[int, int]]:
         if self.delay_trace is None:

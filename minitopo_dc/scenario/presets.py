@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import Any, Literal, get_args
 
 from minitopo_dc.errors import InputError
@@ -35,8 +34,6 @@ STATUS_MS = 5.0
 """From one DL DELIVERY STATUS to the next, as `FlowControlSettings` has it by default."""
 GRANT_MS = 2.0
 """What a UE gives a leg beforehand: the slot that it sends, and the one that it prepares."""
-JITTER_DEVIATIONS = 3.0
-"""A normal jitter is within so many standard deviations in 99.7 % of all packets."""
 QUEUES = 2.0
 """discardTimer waits for so many times what full queues take at the mean rate, as rates fall."""
 PACKET_BITS = 8 * PACKET_BYTES
@@ -139,12 +136,14 @@ def t_reordering_ms(
         xn_ms: the delay of Xn one way, of all legs but the first.
         held_ms: the time in which each leg sends what its node asks for.
     """
-    delays = [_delays_ms(radio) for radio in radios]
+    delays = [radio.delay_range_ms(MEAN_S) for radio in radios]
     latest = max(
-        max(delay) + (xn_ms if place else 0.0) + _waits_ms(radio, held)
+        delay[1] + (xn_ms if place else 0.0) + _waits_ms(radio, held)
         for place, (radio, delay, held) in enumerate(zip(radios, delays, held_ms, strict=True))
     )
-    return float(_least(T_REORDERING_MS, latest - min(map(min, delays))) or T_REORDERING_MS[-1])
+    return float(
+        _least(T_REORDERING_MS, latest - min(least for least, _ in delays)) or T_REORDERING_MS[-1]
+    )
 
 
 def discard_timer_ms(radios: Sequence[LegDirection], timer_ms: float) -> float | str:
@@ -163,20 +162,6 @@ def _least(values: Sequence[int], least: float) -> float | None:
     return next((float(value) for value in values if value >= least), None)
 
 
-def _delays_ms(radio: LegDirection) -> tuple[float, float]:
-    """Return the least and the greatest propagation delay of a leg's direction, with jitter."""
-    spread = JITTER_DEVIATIONS if radio.jitter == "normal" else 1.0
-    delays = []
-    for stage in (radio, *(stage for _, stage in radio.stages())):
-        if radio.delay_varies:  # of its first `MEAN_S`: a trace that starts again has no last one
-            steps = takewhile(lambda step: step[0] < MEAN_S * NS_PER_S, radio.delays())
-            models = [delay for _, delay in steps]
-        else:
-            models = [stage.delay_model()]
-        delays += [(delay.mean_ns / NS_PER_MS, spread * stage.jitter_ms) for delay in models]
-    return min(max(0.0, mean - jitter) for mean, jitter in delays), max(map(sum, delays))
-
-
 def _waits_ms(radio: LegDirection, held_ms: float) -> float:
     """Return what a grant, a node's queue and retransmissions take at most.
 
@@ -187,7 +172,8 @@ def _waits_ms(radio: LegDirection, held_ms: float) -> float:
     wait_ms = radio.grant_ms + max(held_ms, least_ms)
     if radio.rlc is None:
         return wait_ms
-    harq_ms = radio.rlc.harq_retransmissions * radio.rlc.harq_rtt_ms
+    wait_ms += radio.rlc.longest_wait_ms()
+    harq_ms = radio.rlc.harq_retransmissions * radio.rlc.longest_round_ms()
     if radio.rlc.mode == "um":
         return wait_ms + harq_ms
     return wait_ms + (max(radio.rlc.status_ms, harq_ms) + harq_ms)

@@ -35,6 +35,7 @@ class Download(Workload):
 
     columns: ClassVar[tuple[Column, ...]] = (
         Column("goodput_mbps", "goodput\nMbit/s", spread=True),
+        Column("bound_mbps", "bound\nMbit/s"),
         Column("completion_s", "time\ns"),
         Column("capacity_share", "capacity\nshare", percent=True),
     )

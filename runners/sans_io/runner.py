@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from minitopo_dc.fields import PathPlan
-from minitopo_dc.quic.configuration import IDLE_TIMEOUT_S, SCHEDULERS, DemotedPaths
+from minitopo_dc.quic.configuration import IDLE_TIMEOUT_S, SCHEDULERS, DemotedPaths, Experiment
 from minitopo_dc.quic.noq import NOQ
 from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.scheduler import known_scheduler
@@ -54,6 +54,9 @@ class EcnOptions(QuicOptions):
     # Datagrams with the code point of the congestion control: ECT(1) of `prague` and `c4`, else
     # ECT(0) (RFC 3168, RFC 9331). Off: as the comparisons and studies were made.
     ecn: bool = False
+    # One property of CUBIC's connections that is another one, to find out why two stacks differ:
+    # with picoquic no-hystart, no-pacing and frequent-acks, with noq hystart and no-pacing.
+    experiment: Experiment | None = None
 
 
 class PathOptions(EcnOptions):
@@ -285,6 +288,7 @@ class NoqOptions(EcnOptions):
     """Options of both transports; noq is built without its log."""
 
     qlog: Literal[False] = False
+    experiment: Literal["hystart", "no-pacing"] | None = None
 
 
 @runner("quic-noq")

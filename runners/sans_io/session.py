@@ -82,6 +82,7 @@ def configuration(
         scheduler=options.scheduler,
         weights=options.weights,
         qlog=qlog,
+        experiment=options.experiment,
         datagram_frame=datagram_frame(workload) if key is None else 0,
         takes_turns=workload.takes_turns,
         idle_timeout_s=idle_timeout_s(workload),

@@ -1,7 +1,7 @@
 """Compare the outcomes of two directories: `python studies/which_is_better/agreement.py A B`.
 
 They may be of both clocks, or of two versions: points that both have are compared. Directories of
-`atsss` have no two sides here, so that the goodputs of the ways are compared.
+`atsss` and `stacks` have no two sides here, so that the goodputs of the ways are compared.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def goodputs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     A run that failed counts as goodput 0; one that the machine disturbed does not count.
     """
     columns = {
-        side: by_way(of(runs, "download"), "goodput_mbps", failed=0.0).stack()
+        side: by_way(downloads_of(runs), "goodput_mbps", failed=0.0).stack()
         for side, runs in (("first", first), ("second", second))
     }
     both = pd.DataFrame(columns).dropna().reset_index()
@@ -61,12 +61,17 @@ def goodputs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     return both.sort_values(kept[:3])[kept]
 
 
+def downloads_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the downloads of `atsss`, or those of `stacks` that both clocks have."""
+    return of(runs, "clocks" if "clocks" in set(runs["experiment"]) else "download")
+
+
 if __name__ == "__main__":
     tables = [dc.load(directory) for directory in sys.argv[1:3]]
-    is_atsss = "stack" in tables[0]
-    if is_atsss:
+    has_stacks = "stack" in tables[0]
+    if has_stacks:
         print(goodputs(*tables).to_string(index=False))  # noqa: T201
-    for found in () if is_atsss else same(*tables):
+    for found in () if has_stacks else same(*tables):
         interval = f"{found.low:.2f} to {found.high:.2f}"
         print(f"{found.experiment}: {found.same:.2f} ({interval}) of {found.points} points")  # noqa: T201
         print(found.others.to_string())  # noqa: T201

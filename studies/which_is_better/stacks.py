@@ -1,82 +1,175 @@
-"""Do two QUIC stacks agree on Dual Connectivity or multipath?
+"""Do two QUIC stacks agree on Dual Connectivity or multipath, and why do they differ?
 
-Every tenth of the study's 512 networks, with downloads and CUBIC: picoquic and noq, each with Dual
-Connectivity (the papers', deployable with 5 and 0 ms of Xn, ideal) against its own multipath, and
-the medians of three seeds.
+Downloads with picoquic and noq, each with Dual Connectivity against its own multipath:
+
+- `tenth`: every tenth of the study's 512 networks, CUBIC, medians of three seeds; the papers' Dual
+  Connectivity, the deployable one with 5 and 0 ms of Xn, the ideal one;
+- `controls`: the first 128 of them, each with all congestion controls that both stacks have; Dual
+  Connectivity with 5 ms of Xn and the ideal one;
+- `changed`: the networks and seeds of `tenth`, with one property of a stack changed;
+- `clocks`, the sample: every fourth network of `tenth`, Dual Connectivity with 5 ms of Xn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from campaign import DOWNLOADS, fields_of
-from ratios import MARGIN, by_way, percent
+from networks import Point, halves
+from ratios import MARGIN, by_way, of, percent
 from ways import MPQUIC
 
 import minitopo_dc as dc
 from minitopo_dc.statistics import outcomes, signs
 
 Case = tuple[dc.Scenario, dict[str, Any]]
-POINTS = {"full": 48, "quick": 4, "sample": 2}
+POINTS = {"full": (48, 128), "quick": (4, 4)}
 STACKS = "picoquic", "noq"
-MULTIPATH = "multipath"
-
-
-def seeds(version: str) -> Sequence[int]:
-    """Return the seeds of each case."""
-    return (1, 2, 3) if version == "full" else (1,)
+MULTIPATH, WITH_XN, IDEAL = "multipath", "DC, Xn 5 ms", "DC, ideal"
+WAYS = {
+    "tenth": (MULTIPATH, "DC, papers'", WITH_XN, "DC, Xn 0 ms", IDEAL),
+    "clocks": (MULTIPATH, WITH_XN),
+}
+"""Of an experiment; any other has three."""
+CONTROLS: Mapping[str, tuple[str, str]] = {
+    "newreno": ("newreno", "newreno"),
+    "cubic": ("cubic", "cubic"),
+    "bbr3": ("bbr", "bbr3"),
+}
+"""By name: what each stack calls it. noq has no other."""
+CHANGES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "slow start": {
+        "picoquic": {"experiment": "no-hystart"},
+        "noq": {"experiment": "hystart"},
+    },
+    "pacing": {
+        "picoquic": {"experiment": "no-pacing"},
+        "noq": {"experiment": "no-pacing"},
+    },
+    "acknowledgements": {"picoquic": {"experiment": "frequent-acks"}},
+    "scheduler": {"picoquic": {"scheduler": "lowest-path"}},
+    "second path": {"picoquic": {}, "noq": {}},
+}
+"""By property: the options of each stack in which it is changed."""
+OF_PATHS = "scheduler", "second path"
+"""Properties that one path has not."""
+LOWEST_PATH = Path(__file__).with_name("lowest_path.py")
+LATE_S = 0.02
+"""After the handshake: when the second path opens where that is changed, and both stacks can."""
 
 
 def cases(version: str) -> Iterator[Case]:
     """Yield each network with each stack and each way."""
-    for network in dc.campaign.sobol(512, DOWNLOADS)[::10][: POINTS[version]]:
-        point = {**network, "control": "cubic"}
-        for stack in STACKS:
-            base = dc.Scenario(**fields_of(point)).evolve(transport=f"quic-{stack}")
-            for way, scenario in ways(base, stack):
-                yield scenario, {"stack": stack, "way": way, **point}
+    networks = dc.campaign.sobol(512, DOWNLOADS)
+    if version == "sample":
+        for network, stack in product(networks[::40][:12], STACKS):
+            yield from at_network("clocks", network, "cubic", stack)
+        return
+    number, first = POINTS[version]
+    tenth = networks[::10][:number]
+    seeds = (1, 2, 3) if version == "full" else (1,)
+    for network, stack, seed in product(tenth, STACKS, seeds):
+        yield from at_network("tenth", network, "cubic", stack, seed=seed)
+    for network, control, stack in product(networks[:first], CONTROLS, STACKS):
+        yield from at_network("controls", network, control, stack)
+    for network, (change, stacks), seed in product(tenth, CHANGES.items(), seeds):
+        for stack in stacks:
+            yield from at_network("changed", network, "cubic", stack, change, seed=seed)
+
+
+def at_network(
+    experiment: str, network: Point, control: str, stack: str, change: str = "", *, seed: int = 1
+) -> Iterator[Case]:
+    """Yield the ways of a stack at a network that an experiment has, and that a change concerns."""
+    own = dict(zip(STACKS, CONTROLS[control], strict=True))[stack]
+    base = dc.Scenario(**fields_of({**network, "control": own}))
+    base = base.evolve(transport=f"quic-{stack}", seed=seed)
+    labels = {"experiment": experiment, "stack": stack, "changed": change or None}
+    for way, scenario in ways(base, stack):
+        if way not in WAYS.get(experiment, (MULTIPATH, WITH_XN, IDEAL)):
+            continue
+        if change in OF_PATHS and way != MULTIPATH:
+            continue
+        made = changed(scenario, stack, change, network) if change else scenario
+        yield made, {**labels, "way": way, **network, "control": control}
 
 
 def ways(base: dc.Scenario, stack: str) -> Iterator[tuple[str, dc.Scenario]]:
     """Yield multipath of a stack, and its Dual Connectivity."""
     yield MULTIPATH, base.evolve(**MPQUIC | {"transport": f"mpquic-{stack}"})
     yield "DC, papers'", base.with_dc("papers")
-    for xn_ms in (5, 0):
-        yield f"DC, Xn {xn_ms} ms", base.with_dc("deployable", xn_ms=xn_ms)
-    yield "DC, ideal", base.with_dc("ideal")
+    yield WITH_XN, base.with_dc("deployable", xn_ms=5)
+    yield "DC, Xn 0 ms", base.with_dc("deployable", xn_ms=0)
+    yield IDEAL, base.with_dc("ideal")
+
+
+def changed(scenario: dc.Scenario, stack: str, change: str, network: Point) -> dc.Scenario:
+    """Return a scenario in which one property of a stack is another one."""
+    options = {**scenario.options, **CHANGES[change][stack]}
+    if change == "scheduler":
+        return scenario.evolve(options=options, plugins=[str(LOWEST_PATH)])
+    if change == "second path":
+        (_, _, first), _ = halves(network)
+        opens = {"at_s": round(4 * first["delay_ms"] / 1000 + LATE_S, 6), "open": 2}
+        return scenario.evolve(paths={"initial": [1], "schedule": [opens], "each_carries": False})
+    return scenario.evolve(options=options)
+
+
+Sides = Mapping[str, pd.DataFrame]
+"""By stack: the goodput of Dual Connectivity over that of multipath, by point and way."""
 
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
-    """Yield each stack's shares of outcomes, and at how many networks the two have the same."""
-    known = [stack for stack in STACKS if (runs["stack"] == stack).any()]
-    ratios = {stack: against_multipath(runs, stack) for stack in known}
-    rows = {
-        (way, stack): outcomes_of(table[way]) for stack, table in ratios.items() for way in table
-    }
+    """Yield each stack's shares of outcomes, where both have the same, and what explains others."""
+    tenth = of(runs, "tenth")
+    yield from outcomes_and_agreement("every tenth network, CUBIC", ratios(tenth))
+    controls = of(runs, "controls")
+    for control in controls["control"].unique():
+        mine = controls[controls["control"] == control]
+        yield from outcomes_and_agreement(f"the first networks, {control}", ratios(mine))
+    if (explained := reasons(tenth, of(runs, "changed"))) is not None:
+        yield "Networks with another outcome, and what gives the other stack's", explained
+
+
+def outcomes_and_agreement(where: str, sides: Sides) -> Iterator[tuple[str, Any]]:
+    """Yield two tables of some networks."""
+    rows = {(way, stack): shares(table[way]) for stack, table in sides.items() for way in table}
     if not rows:
         return
     index = pd.MultiIndex.from_tuples(list(rows), names=["way", "stack"])
-    shares = pd.DataFrame(list(rows.values()), index=index)
-    yield "Dual Connectivity against multipath of the same stack", shares.sort_index()
-    yield "Networks with one outcome over both stacks", agreement(ratios)
+    yield (
+        f"{where}: Dual Connectivity against multipath of the same stack",
+        pd.DataFrame(list(rows.values()), index=index).sort_index(),
+    )
+    if len(sides) == len(STACKS):
+        yield f"{where}: networks with one outcome over both stacks", agreement(sides)
 
 
-def against_multipath(runs: pd.DataFrame, stack: str) -> pd.DataFrame:
-    """Return the ratio of the goodputs by network and way; a run that failed has 0."""
-    mine = runs[runs["stack"] == stack]
-    mine.attrs["labels"] = runs.attrs["labels"]
-    goodputs = by_way(mine, "goodput_mbps", failed=0.0).droplevel("stack")
-    others = goodputs.drop(columns=MULTIPATH, errors="ignore")
-    return others.div(goodputs[MULTIPATH], axis=0) if MULTIPATH in goodputs else others
+def ratios(runs: pd.DataFrame) -> Sides:
+    """Return the ratios of each stack that has runs; a run that failed has goodput 0."""
+    tables = {}
+    for stack in dict.fromkeys(runs["stack"]):
+        goodputs = speeds_of(runs[runs["stack"] == stack])
+        others = goodputs.drop(columns=MULTIPATH, errors="ignore")
+        if MULTIPATH in goodputs:
+            tables[stack] = others.div(goodputs[MULTIPATH], axis=0)
+    return tables
 
 
-def outcomes_of(ratios: pd.Series) -> dict[str, Any]:
+def speeds_of(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the median goodput (Mbit/s) over seeds by point and way; 0 for a failed run."""
+    runs = runs[["point", "way", "status", "goodput_mbps"]]
+    runs.attrs["labels"] = ["point", "way"]
+    return by_way(runs, "goodput_mbps", failed=0.0)
+
+
+def shares(values: pd.Series) -> dict[str, Any]:
     """Return the shares of the three outcomes, and the quartiles of the ratio."""
-    counted = outcomes(ratios.dropna().to_numpy(dtype=float), MARGIN)
+    counted = outcomes(values.dropna().to_numpy(dtype=float), MARGIN)
     low, middle, high = counted.ratios
     return {
         "networks": counted.better.points,
@@ -87,18 +180,44 @@ def outcomes_of(ratios: pd.Series) -> dict[str, Any]:
     }
 
 
-def agreement(ratios: dict[str, pd.DataFrame]) -> pd.DataFrame:
+def signed(sides: Sides, way: str) -> pd.DataFrame:
+    """Return the outcome of each stack (`signs`) at the networks that all have."""
+    table = pd.DataFrame({stack: ratio[way] for stack, ratio in sides.items()}).dropna()
+    return table.apply(lambda column: signs(column.to_numpy(dtype=float), MARGIN))
+
+
+def agreement(sides: Sides) -> pd.DataFrame:
     """Return how many networks have the same outcome over both stacks, and how many opposite."""
-    rows: dict[str, dict[str, int]] = {}
-    for one, other in pairwise(ratios):
-        for way in ratios[one].columns.intersection(ratios[other].columns):
-            both = pd.concat([ratios[one][way], ratios[other][way]], axis=1).dropna()
-            signed = [
-                np.array(signs(both.iloc[:, side].to_numpy(float), MARGIN)) for side in (0, 1)
-            ]
-            rows[way] = {
-                "networks": len(both),
-                "same": int((signed[0] == signed[1]).sum()),
-                "opposite": int((signed[0] * signed[1] == -1).sum()),
-            }
+    rows = {}
+    for way in sides[STACKS[0]].columns.intersection(sides[STACKS[1]].columns):
+        one, other = signed(sides, way)[list(STACKS)].to_numpy().T
+        same, opposite = int((one == other).sum()), int((one * other == -1).sum())
+        rows[way] = {"networks": len(one), "same": same, "opposite": opposite}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("way")
+
+
+def reasons(tenth: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame | None:
+    """Return at how many networks whose outcomes differ a change gives the other stack's outcome.
+
+    `same` counts all networks at which the changed stack has the outcome of the other one.
+    """
+    base, rows = ratios(tenth), []
+    if changed.empty or len(base) < len(STACKS):
+        return None
+    for (change, stack), mine in changed.groupby(["changed", "stack"], sort=False):
+        goodputs = speeds_of(tenth[tenth["stack"] == stack])
+        goodputs.update(speeds_of(mine))
+        new = goodputs.div(goodputs[MULTIPATH], axis=0)
+        for way in (WITH_XN, IDEAL):
+            after = signed({**base, "changed": new}, way)
+            mine_before, other = after[stack], after[{*STACKS}.difference({stack}).pop()]
+            differ, opposite = mine_before != other, mine_before * other == -1
+            fits = after["changed"] == other
+            rows.append({
+                "changed": change, "in": stack, "way": way,
+                "differ": int(differ.sum()), "explained": int((differ & fits).sum()),
+                "opposite": int(opposite.sum()),
+                "no longer opposite": int((opposite & (after["changed"] * other != -1)).sum()),
+                "same": int(fits.sum()), "same before": int((~differ).sum()),
+            })  # fmt: skip
+    return pd.DataFrame(rows).set_index(["changed", "in", "way"])

@@ -60,7 +60,7 @@ SET: dict[str, Callable[[Any], Any]] = {
     "legs.*.uplink.delay_ms=5": lambda made: (
         [(leg.downlink.delay_ms, leg.uplink.delay_ms) for leg in made.legs] == [(10, 5), (10, 5)]
     ),
-    "pdcp.t_reordering_ms=40": lambda made: made.pdcp.t_reordering_ms == 40,
+    "pdcp.t_reordering_ms=40": lambda made: made.pdcp.t_reordering_ms.setting == 40,
     "pdcp.ratio=[9, 1]": lambda made: made.pdcp.ratio == (9, 1),
     "pdcp.report_ms=0.02s": lambda made: made.pdcp.report_ms == 20,
     "pdcp.legs=[2, 1]": lambda made: made.pdcp.legs == (2, 1),

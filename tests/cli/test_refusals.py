@@ -91,7 +91,7 @@ REFUSED = [
     ([*TWO, "--dc", "ideal", "--xn", "3"], "--xn: only --dc deployable has an Xn"),
     ([*TWO, "--split", "batch", "--xn", "3"], "--xn: only --dc deployable has an Xn"),
     ([*TWO, "--uplink-column", "UL:mbps"], "--uplink-column: UL:mbps: 20 is a"),
-    ([*WORKLOAD, "movie"], "kind movie; allowed: download, request-response, ping"),
+    ([*WORKLOAD, "movie"], "kind movie; allowed: download, upload, "),
     ([*WORKLOAD, "ping:count"], "--workload: count; allowed: NAME:KEY=VALUE,KEY=VALUE,..."),
     (
         [*WORKLOAD, "command:client=curl"],

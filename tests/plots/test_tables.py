@@ -190,13 +190,19 @@ def test_a_bar_without_a_run_that_is_ok_says_so() -> None:
     assert [text for text in named(axes) if not text[0].isdigit()] == ["none"]
 
 
-def test_a_comparison_has_frames_of_what_the_legs_could_carry() -> None:
-    runs = table().assign(capacity_share=lambda table: table["goodput_mbps"] / 100)
-    axes: Any = plots.comparison(runs, ax=axes_of())
-    frames = [patch for patch in axes.patches if patch.get_facecolor()[3] == 0]
-    assert [frame.get_width() for frame in frames] == pytest.approx([100.0] * 3)
+def test_a_comparison_has_a_line_at_the_bound() -> None:
+    axes: Any = plots.comparison(table().assign(bound_mbps=100.0), ax=axes_of())
+    (line,) = axes.lines
+    assert list(line.get_xdata()) == [100.0, 100.0]
     assert axes.get_xlim()[1] > 100.0
-    assert "could carry" in axes.get_xlabel()
+    assert "no way can be faster" in axes.get_xlabel()
+
+
+def test_a_sweep_has_the_bound_at_each_value() -> None:
+    runs = table().assign(bound_mbps=lambda table: 2.0 * table["delay_ms"])
+    axes: Any = plots.curves(runs, x="delay_ms", by="way", ax=axes_of())
+    (line,) = (line for line in axes.lines if line.get_label() == "bound")
+    assert line.get_ydata() == pytest.approx(2.0 * line.get_xdata())
 
 
 def test_a_comparison_without_ways_names_rows_by_their_labels() -> None:

@@ -73,13 +73,23 @@ static int send_down(distant_leg *self, pdu what, int size, int64_t now)
 
 /* The node. */
 
+/* LegNode._desired_bytes of pdcp/transmitting/flow_control.py. */
+static int64_t desired_bytes(const flow_control *control, leg *of, int64_t now)
+{
+    int64_t desired = leg_bytes_within(of, now, control->desired);
+
+    if (control->fill >= 0)
+        desired = earlier(desired, leg_bytes_within(of, now, 2 * (control->delay + control->jitter)) + control->fill);
+    return later(desired, MIN_BYTES);
+}
+
 static void make_status(distant_leg *self, leg *of, outstanding_pdus *inside, int64_t now)
 {
     delivery_status made = {0};
 
     made.is_up = leg_is_up(of) && leg_will_serve(of, now);
     if (made.is_up)
-        made.desired_bytes = later(leg_bytes_within(of, now, self->control.desired), MIN_BYTES);
+        made.desired_bytes = desired_bytes(&self->control, of, now);
     made.desired_bps = leg_rate_bps(of, now);
     made.transmitted = outstanding_ring_count(&inside->pdus) ? outstanding_ring_at(&inside->pdus, 0)->count - 1
                                                               : self->received;

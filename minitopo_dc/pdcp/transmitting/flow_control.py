@@ -20,8 +20,10 @@ from minitopo_dc.pdcp.transmitting.legs import (
     will_serve,
 )
 
-MIN_BYTES: Final = MIN_PACKETS * 1500
-"""What a node that is up wants at least: two packets as Ethernet carries them (RFC 894)."""
+MAX_BYTES: Final = 1500
+"""Of a packet as Ethernet carries it (RFC 894)."""
+MIN_BYTES: Final = MIN_PACKETS * MAX_BYTES
+"""What a node that is up wants at least."""
 PDU_BYTES: Final = 1600
 """The least size of a queue in bytes: one packet as Ethernet carries it, with a PDCP header."""
 
@@ -72,11 +74,23 @@ class FlowControl:
         return None if limit is None else max(0, min(limit // 2, limit - PDU_BYTES))
 
     @property
+    def round_trip_ns(self) -> int:
+        """Return what a status and its answer take on the backhaul at most (ns)."""
+        return 2 * (self.delay + self.jitter)
+
+    @property
     def desired_ns(self) -> int:
         """Return `desired` in ns, or what None stands for."""
         if self.desired is not None:
             return self.desired
-        return self.interval + 2 * (self.delay + self.jitter) + LEAD_NS
+        return self.interval + self.round_trip_ns + LEAD_NS
+
+    @property
+    def fill(self) -> int | None:
+        """Return `fill_bytes`, or those of `fill_packets` as Ethernet carries them, if less."""
+        packets = None if self.fill_packets is None else self.fill_packets * MAX_BYTES
+        limits = [limit for limit in (self.fill_bytes, packets) if limit is not None]
+        return min(limits, default=None)
 
     @property
     def mean_delay_ns(self) -> int:
@@ -156,13 +170,24 @@ class LegNode:
         """Return the status of `now` (ns), as of the last `settle`."""
         queue, first = self._queue, self._inside.first_count
         is_up = queue.is_up and will_serve(queue, now)
-        within = bytes_within(queue, now=now, time=self._control.desired_ns)
         lost, self._lost = tuple(self._lost), []
         self._reported_bytes = self._inside.gone_bytes
         return DeliveryStatus(
-            desired_bytes=max(within, MIN_BYTES) if is_up else 0,
+            desired_bytes=self._desired_bytes(now) if is_up else 0,
             desired_bps=queue.rate_bps(now=now),
             transmitted=self._received if first is None else first - 1,
             lost=lost,
             is_up=is_up,
         )
+
+    def _desired_bytes(self, now: int) -> int:
+        """Return what the leg serves in the desired time, or less if the queue has no room for it.
+
+        What leaves the queue while the status and its answer are on the backhaul needs no room.
+        """
+        control = self._control
+        desired = bytes_within(self._queue, now=now, time=control.desired_ns)
+        if (fill := control.fill) is not None:
+            passing = bytes_within(self._queue, now=now, time=control.round_trip_ns)
+            desired = min(desired, passing + fill)
+        return max(desired, MIN_BYTES)

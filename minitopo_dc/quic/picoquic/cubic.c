@@ -141,9 +141,10 @@ static void acknowledged(path_state *state, picoquic_cnx_t *connection, picoquic
 static void measured(path_state *state, picoquic_cnx_t *connection, picoquic_path_t *path,
                      const picoquic_per_ack_state_t *ack, uint64_t now)
 {
+    const mdc_endpoint *endpoint = connection->quic->default_callback_ctx;
     int one_way = connection->is_time_stamp_enabled;
 
-    if (isinf(state->cubic.threshold) &&
+    if (endpoint->experiment != NO_HYSTART && isinf(state->cubic.threshold) &&
         picoquic_cc_hystart_test(&state->filter, one_way ? ack->one_way_delay : ack->rtt_measurement,
                                  path->pacing.packet_time_microsec, now, one_way)) {
         state->cubic.threshold = state->cubic.window;

@@ -27,11 +27,25 @@ static int set_transport_parameters(picoquic_quic_t *quic, const mdc_configurati
     return picoquic_set_default_tp(quic, &parameters);
 }
 
+/* The experiment of a name; -1: there is none. */
+static int experiment_of(const char *name)
+{
+    static const char *const names[] = {"", "no-hystart", "no-pacing", "frequent-acks"};
+
+    for (int i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++)
+        if (strcmp(name == NULL ? "" : name, names[i]) == 0)
+            return i;
+    return -1;
+}
+
 static const char *configure(mdc_endpoint *endpoint, const mdc_configuration *configuration)
 {
     picoquic_quic_t *quic = endpoint->quic;
     picoquic_congestion_algorithm_t const *algorithm;
 
+    if (experiment_of(configuration->experiment) < 0)
+        return "picoquic's experiments: no-hystart, no-pacing, frequent-acks";
+    endpoint->experiment = (experiment_kind)experiment_of(configuration->experiment);
     algorithm = congestion_algorithm(configuration->congestion_control);
     if (algorithm == NULL)
         return "no such congestion control";
@@ -320,6 +334,22 @@ static void set_datagram_size(mdc_endpoint *endpoint)
             connection->path[i]->send_mtu = endpoint->datagram_bytes;
 }
 
+/* Undo what picoquic has made of pacing, or of what the peer asks of acknowledgements. */
+static void experiment(mdc_endpoint *endpoint)
+{
+    const int64_t for_ever = INT64_C(1) << 60; /* ns, of pacing's bucket */
+    picoquic_cnx_t *connection = picoquic_get_first_cnx(endpoint->quic);
+
+    for (; connection != NULL; connection = picoquic_get_next_cnx(connection)) {
+        if (endpoint->experiment == FREQUENT_ACKS) {
+            connection->ack_gap_remote = 2;
+            connection->ack_delay_remote = PICOQUIC_ACK_DELAY_MAX;
+        }
+        for (int i = 0; endpoint->experiment == NO_PACING && i < connection->nb_paths; i++)
+            connection->path[i]->pacing.bucket_nanosec = connection->path[i]->pacing.bucket_max = for_ever;
+    }
+}
+
 /* Leave all datagrams that are to be sent now, and when there will be more. */
 int mdc_send(mdc_endpoint *endpoint, uint64_t now)
 {
@@ -328,6 +358,7 @@ int mdc_send(mdc_endpoint *endpoint, uint64_t now)
     endpoint->now = now;
     state->output_length = state->datagram_count = 0;
     set_datagram_size(endpoint);
+    experiment(endpoint);
     save_pending(endpoint->connection, now);
     hold_without_identifier(endpoint->connection, now);
     choose_ack_path(endpoint->connection);

@@ -37,6 +37,14 @@ typedef struct {
     size_t index;
 } copy_cursor;
 
+/* What an experiment changes: which property makes two stacks differ (docs/noq.md). */
+typedef enum {
+    NO_EXPERIMENT,
+    NO_HYSTART,   /* CUBIC's slow start ends at the first loss only */
+    NO_PACING,
+    FREQUENT_ACKS /* every second packet is acknowledged, as RFC 9000 recommends (section 13.2.2) */
+} experiment_kind;
+
 struct mdc_endpoint {
     mdc_state state;
     picoquic_quic_t *quic;
@@ -48,6 +56,7 @@ struct mdc_endpoint {
     int is_decided; /* which of several attempts at a connection is kept */
     int is_gone;
     int demoted; /* as configured */
+    experiment_kind experiment;
     mdc_scheduler scheduler;
     mdc_chooser choose;
     uint64_t chosen; /* the path of the packet that is made now, and how many it had sent before */

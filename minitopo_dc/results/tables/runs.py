@@ -43,7 +43,7 @@ FELT: Final = (
 )
 """The main measure of video, requests, a call and echoes, alone or beside a download."""
 MINOR: Final = (
-    *("completion_s", "capacity_share", "first_byte_s", "handshake_s"),
+    *("completion_s", "capacity_share", "bound_mbps", "first_byte_s", "handshake_s"),
     *("client_cpu_s", "server_cpu_s"),
 )
 """Measures of all kinds of runs, which say less than those of their own."""

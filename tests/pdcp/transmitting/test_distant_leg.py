@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar, cast
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,8 @@ from minitopo_dc.pdcp import (
     make_policy,
 )
 from minitopo_dc.pdcp.transmitting.distant_leg import LegEstimate
-from minitopo_dc.pdcp.transmitting.flow_control import DeliveryStatus
+from minitopo_dc.pdcp.transmitting.flow_control import DeliveryStatus, LegNode
+from minitopo_dc.pdcp.transmitting.legs import Outstanding
 from tests.pdcp.bearers import FORMAT, MS, SIZE, Bearer, endless
 from tests.pdcp.views import WrittenLeg
 
@@ -166,6 +168,24 @@ def test_a_node_tells_after_so_many_bytes() -> None:
     bearer.push(*range(50))
     bearer.run(40 * MS)
     assert len(bearer.sent) > 38  # without it: two SDUs, and one poll
+
+
+@pytest.mark.parametrize(
+    ("queue", "desired_bytes"),
+    [
+        ({}, 27_000),  # 27 ms of 8 Mbit/s
+        ({"queue_bytes": 12_000}, 26_000),  # 20 ms of it, and half the queue
+        ({"queue_packets": 4}, 23_000),
+        ({"queue_packets": 4, "queue_bytes": 2000}, 20_400),  # it must take one more packet
+        ({"queue_bytes": 1_000_000}, 27_000),
+    ],
+)
+def test_a_node_asks_for_what_passes_on_xn_and_for_half_its_queue_at_most(
+    queue: dict[str, int], desired_bytes: int
+) -> None:
+    leg = WrittenLeg(ns_per_byte=1000)
+    node = LegNode(leg, Outstanding(leg), replace(FAR, **cast(Any, queue)))
+    assert node.status(0).desired_bytes == desired_bytes
 
 
 def test_with_early_numbering_an_sdu_waits_with_its_number_and_leaves_a_gap_if_it_is_too_old() -> (

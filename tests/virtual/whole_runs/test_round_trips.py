@@ -34,16 +34,22 @@ class Stack(NamedTuple):
     options: dict[str, Any] = {}  # noqa: RUF012 (nobody changes it)
     mode: str = "sc"
 
-    def scenario(self, delay_ms: float, workload: dict[str, Any], clock: str) -> Scenario:
+    def scenario(
+        self, delay_ms: float, workload: dict[str, Any], clock: str, queue_ms: float | None = None
+    ) -> Scenario:
         """Return one over so many legs of 10 Mbit/s."""
         leg = {"rate_mbps": 10, "delay_ms": delay_ms, "jitter_ms": 0}
+        leg |= {} if queue_ms is None else {"queue_ms": queue_ms}
         fields: dict[str, Any] = {"mode": self.mode, "workload": workload}
         fields |= {"transport": self.transport, "options": self.options, "clock": clock}
         return Scenario.check(fields | {"legs": [{"downlink": leg}] * self.legs}, "test")
 
-    def run(self, directory: Path, delay_ms: float, **workload: Any) -> RunResult:
+    def run(
+        self, directory: Path, delay_ms: float, queue_ms: float | None = None, **workload: Any
+    ) -> RunResult:
         """Return the result on the virtual clock."""
-        result = run_virtual(self.scenario(delay_ms, workload, "virtual"), directory)
+        made = self.scenario(delay_ms, workload, "virtual", queue_ms)
+        result = run_virtual(made, directory)
         assert (result.status, result.reason) == ("ok", "")
         return result
 
@@ -95,6 +101,47 @@ def test_a_small_answer_takes_one_round_trip_more_than_the_handshake(
     assert times["handshake_s"] == over(stack.handshake, delay_ms)
     assert times["first_byte_s"] == over(stack.handshake + 1, delay_ms)
     assert result.completion_s == over(stack.handshake + 1, delay_ms)
+
+
+DOWN_S, UP_S = 1228 * 8 / 10e6, 1228 * 8 / 20e6
+"""A full datagram on a leg, and up to it."""
+PAYLOAD = 1165
+"""Bytes of a stream in 1,200: 11 of the header, 16 of the tag and 8 of the frame are not."""
+
+
+def idle_s(round_trip_s: float) -> float:
+    """How long a leg stands still in slow start, from 10 packets on (RFC 9002, section 7.2)."""
+    windows_s = (DOWN_S * 10 * 2.0**number for number in range(10))
+    return sum(max(0.0, round_trip_s + DOWN_S - window_s) for window_s in windows_s)
+
+
+@pytest.mark.parametrize("delay_ms", [10, 100])
+@pytest.mark.parametrize("stack", [STACKS[name] for name in ("quic-picoquic", "quic-noq")])
+def test_a_download_over_a_clean_leg_takes_what_slow_start_and_the_rate_give(
+    stack: Stack, delay_ms: float, tmp_path: Path
+) -> None:
+    """The client ends the handshake with at most a datagram more than its request."""
+    result = stack.run(tmp_path, delay_ms, queue_ms=500, size_mb=20)
+    round_trip_s = 2 * delay_ms / 1000
+    handshake_s = round_trip_s + UP_S + DOWN_S
+    first_byte_s = handshake_s + round_trip_s + UP_S / 2 + DOWN_S
+    rest_s = idle_s(round_trip_s) + (20e6 / PAYLOAD - 1) * DOWN_S
+    assert result.details["handshake_s"] == pytest.approx(handshake_s, rel=0.0001)
+    assert result.details["first_byte_s"] == pytest.approx(first_byte_s, rel=0.01)
+    assert result.completion_s == pytest.approx(first_byte_s + rest_s, rel=0.01)
+
+
+@pytest.mark.parametrize("stack", [STACKS[name] for name in ("mpquic-picoquic", "mpquic-noq")])
+def test_a_download_over_two_clean_legs_takes_half_of_that_and_what_the_later_path_waits(
+    stack: Stack, tmp_path: Path
+) -> None:
+    """The later path's first data come eight one-way delays after the client's first packet."""
+    result = stack.run(tmp_path, 10, size_mb=20)
+    first_byte_s, later_s = 0.04 + 1.5 * UP_S + 2 * DOWN_S, 0.08
+    data_s = 20e6 / PAYLOAD * DOWN_S
+    both_s = (first_byte_s + later_s + 2 * idle_s(0.02) + data_s) / 2
+    assert result.details["first_byte_s"] == pytest.approx(first_byte_s, rel=0.01)
+    assert result.completion_s == pytest.approx(both_s, rel=0.01)
 
 
 @pytest.mark.parametrize("delay_ms", [10, 100, 750])

@@ -47,6 +47,7 @@ pub struct Configuration {
     pub server_name: *const c_char,
     pub congestion_control: *const c_char,
     pub qlog: *const c_char,
+    pub experiment: *const c_char,
     pub multipath: u64,
     pub max_data: u64,
     pub max_stream_data: u64,

@@ -27,6 +27,9 @@ const DATAGRAM_BUFFER: usize = 1 << 30;
 const PATH_IDLE: Duration = Duration::from_secs(1);
 const KEEP_ALIVE: Duration = Duration::from_millis(500);
 
+/// Bytes/s that no leg has.
+const NO_PACING: u64 = 1 << 40;
+
 pub type Failure = String;
 
 /// What `Endpoint::connect` of a client needs.
@@ -56,13 +59,27 @@ pub fn control_of(name: *const c_char) -> Result<&'static CStr, Failure> {
     }
 }
 
+/// What an experiment changes, none without a name: whether CUBIC has HyStart, and its pacing rate.
+fn experiment(given: &abi::Configuration) -> Result<(bool, Option<u64>), Failure> {
+    if given.experiment.is_null() {
+        return Ok((false, None));
+    }
+    match (text(given.experiment)?, text(given.congestion_control)?) {
+        ("hystart", "cubic") => Ok((true, None)),
+        ("no-pacing", "cubic") => Ok((false, Some(NO_PACING))),
+        _ => Err("noq's experiments, of cubic only: hystart, no-pacing".into()),
+    }
+}
+
 fn controller(
     given: &abi::Configuration,
 ) -> Result<Arc<dyn ControllerFactory + Send + Sync>, Failure> {
     let window = INITIAL_PACKETS * given.datagram_bytes as u64;
     let (mut cubic, mut newreno) = (CubicConfig::default(), NewRenoConfig::default());
+    let (hystart, rate) = experiment(given)?;
+    cubic.initial_window(window).hystart(hystart).pacing_rate(rate);
     Ok(match control_of(given.congestion_control)?.to_bytes() {
-        b"cubic" => Arc::new(std::mem::take(cubic.initial_window(window))),
+        b"cubic" => Arc::new(cubic),
         b"newreno" => Arc::new(std::mem::take(newreno.initial_window(window))),
         _ => {
             let mut bbr = Bbr3Config::default();

@@ -1,0 +1,114 @@
+"""The bound of a transfer: a goodput that no split and no transport can beat over two legs.
+
+It is a fluid's. (a) The handshake takes a round trip (RFC 9000, section 7; RFC 9293, section 3.5)
+over the legs of least delay, a download's request one way more. (b) From then on each leg serves
+all that its capacity gives; what it has served is at its end after its least delay. (c) Of it as
+few packets are lost as `LUCK` allows. (d) The rest is content but for the headers of IP and TCP.
+Serialisation, slots of RLC, Xn, windows and acknowledgements take no time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt
+
+from minitopo_dc.fields import Direction
+from minitopo_dc.results.run_result import goodput_mbps
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.leg import PACKET_BYTES, LegDirection
+from minitopo_dc.scenario.resolve import resolve_scenario
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
+from minitopo_dc.workloads import Download
+
+CONTENT = (PACKET_BYTES - 40) / PACKET_BYTES
+"""The share of content in full packets: IPv4 and TCP without options have 40 bytes, QUIC more."""
+LUCK = 4.0
+"""By how many standard deviations a run may lose fewer packets than the mean: 3 in 100,000 do."""
+BOUNDED = ("download", "upload")
+"""The workloads that have a bound: others send when their users or their media do."""
+
+
+def bound_mbps(scenario: Scenario, start_s: float = 0.0) -> float | None:
+    """Return the goodput that no way over the legs of a scenario can beat, in Mbit/s.
+
+    It is None for other workloads than a download or an upload, for several flows, and for a size
+    that the legs cannot carry within `timeout_s`.
+
+    Args:
+        scenario: has the legs, the server's delay and the workload; its way does not matter.
+        start_s: when the client begins to connect, in s of the legs' time.
+
+    Raises:
+        SettingsError, TraceError: a trace is missing or wrong.
+    """
+    if scenario.flows or scenario.workload.kind not in BOUNDED:
+        return None
+    scenario, workload = resolve_scenario(scenario).scenario, scenario.workload
+    arrived, answer_s = _fluid(scenario, start_s)
+    if isinstance(workload, Download) and workload.duration_s is not None:
+        return arrived(workload.duration_s) / workload.duration_s / 1e6
+    least_s = _when(arrived, 8 * workload.size_bytes, scenario.timeout_s)
+    return None if least_s is None else goodput_mbps(workload.size_bytes, least_s + answer_s)
+
+
+def _fluid(scenario: Scenario, start_s: float) -> tuple[Callable[[float], float], float]:
+    """Return the bits of content that have arrived after a time, and what the last answer takes.
+
+    Both count in s from the start of connecting.
+    """
+    legs = [leg.direction(scenario.loads[0]) for leg in scenario.legs]
+    delays = [_least_s(leg, scenario.timeout_s) for leg in legs]
+    down, up = (_nearest_s(scenario, way) for way in ("downlink", "uplink"))
+    wires = [_wire_s(scenario, way) for way in ("downlink", "uplink")]
+    begun = down + up + (0.0 if scenario.is_proxied else sum(wires))  # a proxy answers by itself
+    is_upload = scenario.loads == ("uplink",)
+    begun += 0.0 if is_upload else up + sum(wires)  # the request, and its answer's way to the legs
+    later = wires[1] if is_upload else 0.0
+
+    def arrived(after_s: float) -> float:
+        ends = [start_s + after_s - delay - later for delay in delays]
+        begin = start_s + begun
+        return CONTENT * sum(
+            _kept_bits(leg, begin, end) for leg, end in zip(legs, ends, strict=True)
+        )
+
+    return arrived, down + wires[0] if is_upload else 0.0
+
+
+def _when(arrived: Callable[[float], float], bits: int, timeout_s: float) -> float | None:
+    """Return the time (s) after which so many bits have arrived; None: not before the time-out."""
+    low, high = 0.0, 1.0
+    while arrived(high) < bits:
+        if high > timeout_s:
+            return None
+        low, high = high, 2 * high
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if arrived(middle) < bits else (low, middle)
+    return low
+
+
+def _kept_bits(leg: LegDirection, start_s: float, end_s: float) -> float:
+    """Return the bits that a leg can serve in a time, less the fewest that its losses take."""
+    if end_s <= start_s:
+        return 0.0
+    bits = leg.available_bits([round(start_s * NS_PER_S), round(end_s * NS_PER_S)])[0]
+    packets = bits // (8 * PACKET_BYTES)
+    models = [stage.loss_model() for stage in (leg, *(stage for _, stage in leg.stages()))]
+    moments = [(0.0, 0.0) if model is None else model.moments(packets) for model in models]
+    lost = min(mean - LUCK * sqrt(variance) for mean, variance in moments)
+    return bits - 8 * PACKET_BYTES * max(0.0, lost)
+
+
+def _nearest_s(scenario: Scenario, way: Direction) -> float:
+    return min(_least_s(leg.direction(way), scenario.timeout_s) for leg in scenario.legs)
+
+
+def _least_s(leg: LegDirection, until_s: float) -> float:
+    return leg.delay_range_ms(until_s)[0] * NS_PER_MS / NS_PER_S
+
+
+def _wire_s(scenario: Scenario, way: Direction) -> float:
+    """Return the least delay between the legs' node and the server, one way."""
+    wires = (_least_s(wire.direction(way), scenario.timeout_s) for wire in scenario.real.backhaul)
+    return scenario.server_delay_ms / 1000 + min(wires, default=0.0)
