@@ -10,8 +10,7 @@ from minitopo_dc.link import AnyLeg
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import library
 from minitopo_dc.native.models import from_c_time
-from minitopo_dc.native.receive import NativeReceiver, NativeReceptions
-from minitopo_dc.native.transmit import NativeTransmitter
+from minitopo_dc.native.pdcp import NativeReceiver, NativeReportMaker, NativeTransmitter
 from minitopo_dc.pdcp import Pdu
 
 REFUSED, LOST, TAKEN = range(3)
@@ -123,7 +122,7 @@ class DrivenReceiver(NativeReceiver):
         return list(zip(counters.waited[0:legs], counters.waited_ns[0:legs], strict=True))
 
 
-class DrivenReceptions(NativeReceptions):
+class DrivenReports(NativeReportMaker):
     """What a receiving entity's reports count."""
 
     def push(self, sn: int, size: int, leg: int) -> None:
