@@ -40,7 +40,7 @@ from minitopo_dc.results.files import read_numbers
 from minitopo_dc.results.kept_scenario import load_as_run, load_recorded, run_id
 from minitopo_dc.results.measures.account import few_losses
 from minitopo_dc.results.measures.named import MARGINS
-from minitopo_dc.results.measures.row_pairs import KINDS, BetterLegs, better_legs
+from minitopo_dc.results.measures.row_pairs import KINDS, better_legs
 from minitopo_dc.results.measures.verdict import Finding, agreement, findings
 from minitopo_dc.results.run_result import NUMBERS, RunResult
 from minitopo_dc.results.tables.runs import MODES, flat, label_of, main_measure, with_results
@@ -386,8 +386,8 @@ class Comparison:
         return table.assign(runs=[f"{good[way]} of {runs[way]}" for way in table.index])
 
     @cached_property
-    def better_legs(self) -> BetterLegs:
-        """Return the runs to be shown, without those over legs that another one alone beats."""
+    def better_legs(self) -> tuple[pd.DataFrame, list[str]]:
+        """Return the runs without those over legs that another beats, and sentences on these."""
         return better_legs(self.results)
 
     @cached_property
@@ -407,7 +407,7 @@ class Comparison:
         """Return what was found, first of DC and multipath, and what is to be known beside it."""
         found = [finding.sentence for finding in self.findings]
         agree = filter(None, [self.of_stacks])
-        return [*agree, *found, *self.better_legs.sentences, *few_losses(self.results)]
+        return [*agree, *found, *self.better_legs[1], *few_losses(self.results)]
 
     @property
     def sentence(self) -> str:

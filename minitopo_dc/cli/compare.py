@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from minitopo_dc.cli.options.scenario import add_legs, check_capture
 from minitopo_dc.cli.screen import (
     ProgressLine,
     new_directory,
+    print_json,
     print_runs,
     resumable,
     save_figure,
@@ -39,7 +39,6 @@ from minitopo_dc.numbers import whole
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.run_result import exit_status
-from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.runs.check import check_rows
 from minitopo_dc.runs.needs import primary_leg
 from minitopo_dc.runs.perform import Retries, check_retries
@@ -156,18 +155,7 @@ def print_comparison(comparison: Comparison) -> None:
     scenario = load_as_run(Path(results["directory"].iloc[0]))
     if len(scenario.legs) > 1:
         say(primary_leg(scenario))
-    print_runs(comparison.better_legs.runs, comparison.sentences, results)
-
-
-def print_json(runs: pd.DataFrame) -> None:
-    """Print the labels and the results of the runs of a table, as a JSON list."""
-    there, root = runs[runs["status"] != "missing"], Path(runs.attrs["directory"])
-    labels = there[runs.attrs["labels"]].to_dict("records")
-    rows = [
-        {**own, **asdict(load_result(root / run))}
-        for own, run in zip(labels, there["run"], strict=True)
-    ]
-    print(json.dumps(rows, indent=1))  # noqa: T201
+    print_runs(comparison.better_legs[0], comparison.sentences, results)
 
 
 def print_files(root: Path) -> None:
@@ -180,7 +168,7 @@ def _save(workload: Workload, comparison: Comparison) -> None:
     """Write figures of the rows that are shown and of the best of each kind, and the verdict."""
     from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
 
-    root, shown = comparison.directory, comparison.better_legs.runs
+    root, shown = comparison.directory, comparison.better_legs[0]
     name = "goodput" if workload.figure is None else workload.kind
     save_figure(plots.comparison(shown), root / f"{name}.png")
     if runs := best_of_each(shown, plots.main_measure(shown)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
 from dataclasses import astuple
 from random import Random
 from typing import Any
@@ -55,14 +54,6 @@ def from_c_time(time: int) -> int | None:
 def to_c_time(time: int | None) -> int:
     """Return a time of Python's as one of C's, where None is never; the latest times are cut."""
     return NEVER if time is None else min(time, NEVER - 1)
-
-
-def numbers_of(following: Callable[[Any], int]) -> list[int]:
-    """Return the numbers that C gives one after the other, until it says that there is no more."""
-    number, numbers = library().ffi.new("uintptr_t *"), []
-    while following(number):
-        numbers.append(number[0])
-    return numbers
 
 
 def random_state(rng: Random) -> Any:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from minitopo_dc.native.library import library
-from minitopo_dc.native.models import NotNativeError, from_c_time, numbers_of, to_c_time
+from minitopo_dc.native.models import NotNativeError, to_c_time
 from minitopo_dc.pdcp import (
     Delivery,
     LegReception,
@@ -65,29 +64,6 @@ class NativeReceiver:
         """Return how many PDUs had another COUNT than the one that was concluded from their SN."""
         return int(self._count().desynchronised)
 
-    def push(self, sn: int, sdu: int, leg: int, now: int, count: int | None = None) -> bool:
-        """Take a data PDU that arrived on `leg` at `now`; return False if it is discarded."""
-        true = -1 if count is None else count
-        return bool(self._lib.receive_push_number(self.pointer, sn, true, sdu, leg, now))
-
-    def poll(self, now: int) -> list[int]:
-        """Return the SDUs to hand to upper layers, in order."""
-        return numbers_of(partial(self._lib.receive_poll_number, self.pointer, now))
-
-    def next_timeout(self) -> int | None:
-        """Return the end of t-Reordering (ns), None if it does not run."""
-        return from_c_time(self._lib.receive_next_timeout(self.pointer))
-
-    def variables(self) -> tuple[int, int, int]:
-        """Return RX_DELIV, RX_NEXT and RX_REORD."""
-        counted = self._count()
-        return counted.rx_deliv, counted.rx_next, counted.rx_reord
-
-    def reordering(self) -> list[tuple[int, int]]:
-        """Return how many SDUs of each leg waited and were delivered, and how long (ns)."""
-        counters, legs = self._count(), self._legs
-        return list(zip(counters.waited[0:legs], counters.waited_ns[0:legs], strict=True))
-
     def status(self, limit: int = MAX_BYTES) -> StatusReport:
         """Return the present status report (clause 5.4.1), of at most `limit` bytes."""
         room = min(limit, MAX_BYTES) - HEADER_BYTES
@@ -139,10 +115,6 @@ class NativeReceptions:
     def disown(self) -> None:
         """Leave the counters to other C code, which frees them."""
         self._ffi.gc(self.pointer, None)
-
-    def push(self, sn: int, size: int, leg: int) -> None:
-        """Count a PDU with an SDU of `size` bytes that arrived on `leg`."""
-        self._lib.report_maker_push(self.pointer, sn, size, leg)
 
     def receptions(self) -> tuple[LegReception, ...]:
         """Return what came by each leg so far."""

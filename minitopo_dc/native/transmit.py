@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -11,9 +10,7 @@ from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import library
 from minitopo_dc.native.models import (
     NEVER,
-    from_c_time,
     native_limit,
-    numbers_of,
     random_state,
     to_c_time,
 )
@@ -23,7 +20,6 @@ from minitopo_dc.pdcp import (
     FeedbackStatistics,
     FlowControl,
     HoldingStatistics,
-    Pdu,
     PduError,
     SplitPolicy,
     TransmitStatistics,
@@ -70,7 +66,7 @@ class NativeTransmitter:
         self._follows = waits or bool(flow_control)
         numbers = sn_format(sn_bits)
         self._mask = numbers.modulus - 1
-        self.asked = None if has_twin(policy) else AskedPolicy(policy, states, may_wait=waits)
+        self.asked = None if has_twin(policy) else AskedPolicy(policy, len(states), may_wait=waits)
         """A split policy that C asks; None: it is in C."""
         split = native_policy(policy, len(states)) if self.asked is None else self.asked.pointer
         made = self._lib.transmit_new(
@@ -91,34 +87,6 @@ class NativeTransmitter:
     def disown(self) -> None:
         """Leave the entity to other C code, which frees it."""
         self._ffi.gc(self.pointer, None)
-
-    def push(self, sdu: int, size: int, now: int) -> bool:
-        """Take an SDU of `size` bytes; return False if it is dropped.
-
-        Raises:
-            PolicyError: the policy raised an error, or named a leg that does not exist.
-        """
-        taken = bool(self._lib.transmit_push_number(self.pointer, sdu, size, now))
-        self._check()
-        return taken
-
-    def poll(self, now: int) -> list[Pdu[int]]:
-        """Return the PDUs to submit to the legs.
-
-        Raises:
-            PolicyError: as `push` does.
-        """
-        pdus = list(self._ready(now))
-        self._check()
-        return pdus
-
-    def dropped(self) -> list[int]:
-        """Return the SDUs, since the last call, that are not sent."""
-        return numbers_of(partial(self._lib.transmit_dropped_number, self.pointer))
-
-    def next_timeout(self) -> int | None:
-        """Return when to poll again (ns), as of the last poll."""
-        return from_c_time(self._lib.transmit_next_timeout(self.pointer))
 
     def statistics(self) -> TransmitStatistics:
         """Return the counters up to now."""
@@ -151,17 +119,6 @@ class NativeTransmitter:
         fill = control.fill_packets or 0, *limits
         fields = *times, status_bytes, control.jitter, rate, *fill, control.loss
         return self._ffi.new("flow_control *", fields)
-
-    def _check(self) -> None:
-        if self.asked is not None:
-            self.asked.check()
-
-    def _ready(self, now: int) -> Iterator[Pdu[int]]:
-        leg, count = self._ffi.new("int *"), self._ffi.new("int64_t *")
-        number = self._ffi.new("uintptr_t *")
-        self._lib.transmit_settle(self.pointer, now)
-        while self._lib.transmit_poll_number(self.pointer, leg, count, number):
-            yield Pdu(leg[0], count[0], count[0] & self._mask, number[0])
 
 
 class NativeFeedback:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from minitopo_dc.fields import Settings
-from minitopo_dc.link import WifiPath
 from minitopo_dc.native import library
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.models import DISCIPLINES
@@ -22,7 +21,6 @@ from minitopo_dc.router.drivers import DeliveryStatistics, with_bytes
 from minitopo_dc.scenario import LegDirection, Pdcp
 from minitopo_dc.scenario.element import ElementLeg, ElementSettings, ReceiveBearer, TransmitBearer
 
-NO_PATHS: Mapping[int, WifiPath] = {}
 PYTHON_ONLY: Mapping[type[Settings], Sequence[str]] = {
     ElementSettings: ("cells", "wires", "next_hops"),
     LegDirection: ("wifi", "mtu_icmp"),
@@ -49,13 +47,13 @@ class NativeLegDriver:
     def __init__(self, leg: ElementLeg, router: Any) -> None:
         """Make the leg of these settings, and its driver on a router of C's."""
         self.number = leg.leg
-        made = leg.build(NO_PATHS, make=NativeLeg)
-        assert isinstance(made, NativeLeg)
+        make: Any = NativeLeg
+        made: Any = leg.build({}, make=make)
         self.leg = made
         self._lib = library.library().lib
-        self.pointer = self._lib.router_leg(router, made.pointer, leg.leg)
+        self.pointer = self._lib.router_leg(router, self.leg.pointer, leg.leg)
         """The driver in C, which has the leg."""
-        made.disown()
+        self.leg.disown()
 
     def rearm(self) -> None:
         """Find the leg's next moment anew, after it was changed from outside."""
