@@ -355,7 +355,7 @@ def over_two_stacks(picoquic: float, noq: float) -> str:
         ((80, 112), "multipath is 25 % faster, with noq DC is 12 % faster: it depends"),
         (
             (110, 112),
-            "With picoquic DC is 10 % faster, with noq DC is 12 % faster: the stacks agree",
+            "picoquic DC is 10 % faster, with noq DC is 12 % faster: the stacks agree.",
         ),
         ((100, 96), "With picoquic a tie, with noq a tie: the stacks agree."),
     ],
