@@ -57,6 +57,12 @@ def test_a_way_that_fills_both_legs_has_no_such_sentence(tmp_path: Path) -> None
     assert not sentences(tmp_path, legs=[NEAR, NEAR], pdcp=batch)
 
 
+def test_legs_that_share_a_trickle_are_both_used(tmp_path: Path) -> None:
+    legs = [leg(rate_mbps=60, delay_ms=8), leg(rate_mbps=25, delay_ms=35)]
+    balanced = {"mode": "atsss", "pdcp": {"split": "load-balancing"}}
+    assert not sentences(tmp_path, legs=legs, workload={"size_mb": 2}, **balanced)
+
+
 def test_a_call_that_asks_little_says_so(tmp_path: Path) -> None:
     call = {"kind": "realtime", "duration_s": 1, "bitrate_mbps": 3}
     *_, last = sentences(tmp_path, workload=call)
