@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -16,7 +15,7 @@ from minitopo_dc.quic.noq import NOQ
 from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.scheduler import known_scheduler
 from minitopo_dc.quic.stack import MAX_PATHS, Stack
-from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner, read_report, runner
+from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner, runner
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.quic import (
     MAX_PAYLOAD,
@@ -30,7 +29,6 @@ from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Realtime, Workload
 from minitopo_dc.workloads.path_reports import PATHS, PathSample
 
-PROGRAM = "minitopo_dc.runners.sans_io.endpoint"
 ALIASES = {"reno": "newreno"}
 """Of congestion controls: what other transports call it."""
 
@@ -89,11 +87,7 @@ class EndSettings(QuicEnd):
 
     transport: str
     options: PathOptions
-    clients: tuple[str, ...]
-    """The client's address of each leg that is used, in order."""
-    key: Path | None = None
-    """The server's of its certificate; a client has none."""
-    paths: PathPlan | None = None
+    paths: PathPlan
     """The client's."""
 
     @property
@@ -129,6 +123,9 @@ def path_limit(addresses: int) -> int:
 class StackRunner(BuiltInQuicRunner):
     """QUIC on one path, with one stack on both sides; a subclass has its name and its `library`."""
 
+    end_type: ClassVar[type[QuicEnd]] = EndSettings
+    server_program: ClassVar[str] = "minitopo_dc.runners.sans_io.endpoint"
+    client_program: ClassVar[str] = server_program
     library: ClassVar[Stack]  # gives a subclass its `stack` and `congestion_controls`
     options_type: ClassVar[type[QuicOptions]] = EcnOptions
     multipath: ClassVar[bool] = False
@@ -150,20 +147,9 @@ class StackRunner(BuiltInQuicRunner):
 
         return partial(make_pair, self.library)
 
-    def server_command(self, transfer: Transfer) -> list[str]:
-        """Return the command of `minitopo_dc.runners.sans_io.endpoint` with the server's key."""
-        settings = EndSettings(**self._end(transfer, "server"), key=transfer.key)
-        return settings.command(PROGRAM, transfer.server_settings)
-
-    def client_command(self, transfer: Transfer) -> list[str]:
-        """Return the command of `minitopo_dc.runners.sans_io.endpoint` with the client's paths."""
-        paths = transfer.path_plan if self.multipath else PathPlan.whole(1)
-        settings = EndSettings(**self._end(transfer, "client"), paths=paths)
-        return settings.command(PROGRAM, transfer.client_settings)
-
     def read(self, transfer: Transfer) -> Measurement:
         """Return the client's report, whose bytes are checked, and the server's facts."""
-        measured = read_report(last_json(transfer.client_output, "client"), transfer.workload)
+        measured = super().read(transfer)
         server = last_json(transfer.server_output, "server")
         server.pop(PATHS)
         server.pop("path_samples")
@@ -171,12 +157,9 @@ class StackRunner(BuiltInQuicRunner):
         check_negotiated(server, transfer.congestion_control, multipath=several)
         return replace(measured, details={**measured.details, **server})
 
-    def _end(self, transfer: Transfer, role: str) -> dict[str, Any]:
-        return {
-            **super()._end(transfer, role),
-            "transport": self.name,
-            "clients": self._addresses(transfer),
-        }
+    def _end(self, transfer: Transfer, role: str, **more: Any) -> QuicEnd:
+        paths = transfer.path_plan if self.multipath else PathPlan.whole(1)
+        return super()._end(transfer, role, transport=self.name, paths=paths, **more)
 
     def _options(self, transfer: Transfer) -> PathOptions:
         return PathOptions.check(transfer.options, f"runner {self.name}")
@@ -297,7 +280,6 @@ class NoqRunner(StackRunner):
 
     library: ClassVar[Stack] = NOQ
     options_type: ClassVar[type[QuicOptions]] = NoqOptions
-    compared: ClassVar[bool] = False
 
 
 @runner("mpquic-noq")
@@ -306,4 +288,3 @@ class MultipathNoqRunner(MultipathStackRunner):
 
     library: ClassVar[Stack] = NOQ
     options_type: ClassVar[type[QuicOptions]] = NoqOptions
-    compared: ClassVar[bool] = False

@@ -256,14 +256,15 @@ def test_what_needs_the_real_clock_is_refused_where_it_cannot_run(
 
 
 def test_calibration_where_ipv6_does_not_work_is_one_error(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mininet.net")
-    from minitopo_dc.real.network import elements
+    from minitopo_dc.real import elements
 
     monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
     monkeypatch.setattr(elements, "probe_kernel", lambda: {"IPv6": "no such family"})
-    assert cli.main(["calibrate", "--set", "ip_version=6"]) == 1
+    output = ["--output", str(tmp_path / "legs")]
+    assert cli.main(["calibrate", "--set", "ip_version=6", *output]) == 1
     error = capsys.readouterr().err
     assert "minitopo-dc: IPv6 does not work here: no such family" in error
     assert "Traceback" not in error

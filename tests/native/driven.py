@@ -28,6 +28,11 @@ def numbers_of(following: Callable[[Any], int]) -> list[int]:
 class DrivenLeg(NativeLeg, AnyLeg[int]):
     """A leg with the interface of any leg."""
 
+    def pair(self, other: AnyLeg[Any] | NativeLeg) -> None:
+        """Let what the terminal sends on the leg's other direction keep it awake."""
+        assert isinstance(other, NativeLeg)
+        NativeLeg.pair(self, other)
+
     def push(self, packet: int, size: int, now: int) -> bool:
         """Take a packet; return False if it is known never to come out."""
         return bool(self._lib.leg_push_number(self.pointer, packet, size, now) == TAKEN)

@@ -357,6 +357,12 @@ CRITERIA = {
     ),
 }
 """By workload."""
+MARGINS = {"download": 0.05, "request-response": 0.10, "video": 0.05, "realtime": 0.01}
+"""The differences up to which there is a tie. Goodput: means on both clocks differ by up to 3.0 %
+in most rows (docs/advise.md has where not), a ratio of two by the square root of 2 times that,
+rounded up. Answers: up to a tenth, as real processes take time (docs/measurements/policies.md).
+Video (part of its highest bitrate) and calls (part of all frames): this project's choice of what
+matters."""
 
 
 def criteria_of(results: pd.DataFrame) -> tuple[Criterion, ...]:

@@ -157,31 +157,8 @@ LEG = r"leg [0-9]+( \([\w-]+\))?"
 """The way over one leg where there is one for each leg."""
 
 
-class BetterLegs(NamedTuple):
-    """The runs of a comparison without those over worse legs, and what was left out in words."""
-
-    runs: pd.DataFrame
-    sentences: list[str]
-
-
-class _Rank(NamedTuple):
-    """The number by which legs are ranked."""
-
-    column: Column
-    higher_is_better: bool
-
-    def mean(self, runs: pd.DataFrame) -> float:
-        """Return the mean of runs that are ok; NaN where there are none."""
-        return float(pd.Series(values_of(runs, self.column.measure), dtype="float64").mean())
-
-    def goodness(self, runs: pd.DataFrame) -> float:
-        """Return how good runs are; more is better."""
-        mean = self.mean(runs)
-        return -math.inf if math.isnan(mean) else mean if self.higher_is_better else -mean
-
-
-def better_legs(results: pd.DataFrame) -> BetterLegs:
-    """Return the runs to be shown: of each transport over one leg those of its better leg.
+def better_legs(results: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Return the runs of each transport over its better leg alone, and the others in sentences.
 
     Better is the higher mean goodput; without a goodput what viewers or callers feel first, or the
     lower delay, or the shorter time. Only runs that are ok count; of equal legs the first is taken.
@@ -197,24 +174,33 @@ def better_legs(results: pd.DataFrame) -> BetterLegs:
         runs = alone[alone["transport"] == transport]
         rows = _rows(runs)
         ok = {name: row[row["status"] == "ok"] for name, row in rows.items()}
-        rank = _rank(runs[runs["status"] == "ok"])
-        best = max(rows, key=lambda name: rank.goodness(ok[name]))
+        column, sign = _ranking(runs[runs["status"] == "ok"])
+        means = {name: _mean(row, column.measure) for name, row in ok.items()}
+        signed = {
+            name: -math.inf if math.isnan(mean) else sign * mean for name, mean in means.items()
+        }
+        best = max(signed, key=signed.__getitem__)
         fine = [name for name, row in rows.items() if set(row["status"]) <= set(FINE)]
         others = [name for name in fine if name != best]
         worse += [place for name in others for place in rows[name].index]
         if others and len(ok[best]):
-            numbers = {name: rank.column.as_text(rank.mean(row)) for name, row in ok.items()}
+            numbers = {name: column.as_text(mean) for name, mean in means.items()}
             rest = ", ".join(f"{name} {numbers[name]}" for name in others)
             sentences.append(f"The better leg alone is {best}: {numbers[best]}; {rest}.")
-    return BetterLegs(results.drop(index=worse), sentences)
+    return results.drop(index=worse), sentences
 
 
-def _rank(ok: pd.DataFrame) -> _Rank:
+def _mean(ok: pd.DataFrame, measure: str) -> float:
+    return float(pd.Series(values_of(ok, measure), dtype="float64").mean())
+
+
+def _ranking(ok: pd.DataFrame) -> tuple[Column, float]:
+    """Return the number by which legs are ranked, and 1 where more of it is better, else -1."""
     columns = columns_of(ok) if len(ok) else ()
     known = [column for column in columns if any(pd.notna(values_of(ok, column.measure)))]
     felt = {criteria[0].measure: criteria[0] for criteria in CRITERIA.values()}
     for column in known:
         if column.measure in felt:
-            return _Rank(column, higher_is_better=felt[column.measure].sign > 0)
+            return column, math.copysign(1, felt[column.measure].sign)
     delays = (column for column in known if column.measure.endswith("_ms"))
-    return _Rank(next(delays, Column("completion_s", "time\ns")), higher_is_better=False)
+    return next(delays, Column("completion_s", "time\ns")), -1

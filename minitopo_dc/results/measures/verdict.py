@@ -27,7 +27,7 @@ from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.results.measures.limiting_factors import Reason, reason
 from minitopo_dc.results.measures.named import Criterion, criteria_of
 from minitopo_dc.results.measures.row_pairs import RowPair, row_pairs
-from minitopo_dc.statistics import CONFIDENCE, Paired, paired_difference
+from minitopo_dc.statistics import CONFIDENCE, Outcome, Paired, paired_difference
 
 FEWEST = 4
 """Pairs of an interval that is told: of fewer it is so wide that it tells nothing."""
@@ -188,6 +188,8 @@ class Finding:
     """Why the worse one was worse."""
     warning: bool = False
     """Whether it warns that Dual Connectivity is worse than one leg alone."""
+    protocol: str = ""
+    """By which multipath is done, if Dual Connectivity is set against it: `mpquic`, `mptcp`."""
 
     @property
     def main(self) -> Difference:
@@ -256,4 +258,49 @@ def _finding(
     first, second = (Path(pair.runs[f"directory_{end}"].iloc[0]) for end in "xy")
     places = (first, second) if main.paired.mean < 0 else (second, first)
     tells = main.better or (main.criterion.is_ratio and main.paired.pairs == 1)
-    return Finding(pair.stack, differences, reason(*places) if tells else Reason(), pair.warning)
+    why = reason(*places) if tells else Reason()
+    row, protocol = pair.runs.iloc[0], ""
+    if (row["mode_x"], row["mode_y"]) == ("dc", "multipath"):
+        protocol = row["transport_y"].partition("-")[0]
+    return Finding(pair.stack, differences, why, pair.warning, protocol)
+
+
+SIDES: Mapping[Outcome, str] = {"better": "DC", "worse": "multipath"}
+OTHERS: Mapping[Outcome, str] = {"tie": "a tie", "open": "not enough evidence"}
+DEPENDS, AGREE = "it depends on the stack", "the stacks agree"
+
+
+def of_stacks(known: Mapping[str, tuple[Outcome, Difference]]) -> str:
+    """Return whether what is better depends on the stack, in a sentence; empty: there is one.
+
+    Args:
+        known: by stack the outcome of Dual Connectivity against multipath, and the difference.
+    """
+    if len(known) < 2:
+        return ""
+    words = []
+    for stack, (side, found) in known.items():
+        by = found.criterion.by(abs(found.paired.mean))
+        words.append(f"with {stack} {f'{SIDES[side]} is {by}' if side in SIDES else OTHERS[side]}")
+    depends = len({side for side, _ in known.values()}) > 1
+    text = ", ".join(words)
+    return f"{text[0].upper()}{text[1:]}: {DEPENDS if depends else AGREE}."
+
+
+def agreement(found: Sequence[Finding], margin: float) -> str:
+    """Return `of_stacks` of what was found over several stacks of MP-QUIC, by their means.
+
+    Args:
+        found: of one comparison.
+        margin: of a ratio, up to which there is a tie; other differences are ties unless clear.
+    """
+    known: dict[str, tuple[Outcome, Difference]] = {}
+    for finding in found:
+        if finding.protocol == "mpquic":
+            mean, clear = finding.main.paired.mean, finding.main.better
+            limit = math.log1p(margin)
+            if not finding.main.criterion.is_ratio:
+                limit = 0 if clear else math.inf
+            side: Outcome = "better" if mean > limit else "worse" if mean < -limit else "tie"
+            known[finding.stack] = side, finding.main
+    return of_stacks(known)

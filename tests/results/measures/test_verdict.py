@@ -11,11 +11,12 @@ import pytest
 
 from minitopo_dc.results.measures import verdict
 from minitopo_dc.results.measures.limiting_factors import Reason
-from minitopo_dc.results.measures.verdict import Finding, findings
+from minitopo_dc.results.measures.verdict import Finding, agreement, findings
 from minitopo_dc.results.run_result import RunResult
 from tests.results.synthetic_runs import no_result, result, table_of
 
 STACKS = {"quic-picoquic": "picoquic", "mpquic-picoquic": "picoquic", "tcp": "Linux"}
+STACKS |= {"quic-noq": "noq", "mpquic-noq": "noq", "mptcp": "Linux"}
 
 
 NAMES = {"sc": "leg 1", "dc": "DC", "atsss": "ATSSS-LL", "multipath": "MP-QUIC"}
@@ -308,3 +309,42 @@ def test_a_number_that_no_run_has_is_a_dash() -> None:
     )
     assert math.isnan(finding.differences[1].paired.mean)
     assert "95th percentile of frame delay - ms" in finding.sentence
+
+
+def over_two_stacks(picoquic: float, noq: float) -> str:
+    """What is said of Dual Connectivity with these goodputs, and 100 of each multipath."""
+    made = findings_of(
+        row("quic-picoquic", "dc", picoquic, variant="picoquic"),
+        row("mpquic-picoquic", "multipath", 100, variant="picoquic"),
+        row("quic-noq", "dc", noq, variant="noq"),
+        row("mpquic-noq", "multipath", 100, variant="noq"),
+        row("tcp", "dc", 300),
+        row("mptcp", "multipath", 100, variant="TCP"),
+    )
+    return agreement(made, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("goodputs", "sentence"),
+    [
+        ((103, 112), "With picoquic a tie, with noq DC is 12 % faster: it depends on the stack."),
+        ((80, 112), "multipath is 25 % faster, with noq DC is 12 % faster: it depends"),
+        (
+            (110, 112),
+            "With picoquic DC is 10 % faster, with noq DC is 12 % faster: the stacks agree",
+        ),
+        ((100, 96), "With picoquic a tie, with noq a tie: the stacks agree."),
+    ],
+)
+def test_stacks_of_mp_quic_agree_or_not(goodputs: tuple[float, float], sentence: str) -> None:
+    assert sentence in over_two_stacks(*goodputs)
+
+
+def test_one_stack_has_nothing_to_agree_with() -> None:
+    made = findings_of(
+        row("quic-picoquic", "dc", 30),
+        row("mpquic-picoquic", "multipath", 20),
+        row("tcp", "dc", 10),
+        row("mptcp", "multipath", 20),
+    )
+    assert agreement(made, 0.05) == ""
