@@ -28,7 +28,7 @@ def numbers_of(following: Callable[[Any], int]) -> list[int]:
 class DrivenLeg(NativeLeg, AnyLeg[int]):
     """A leg with the interface of any leg."""
 
-    def pair(self, other: AnyLeg[Any] | NativeLeg) -> None:
+    def pair(self, other: Any) -> None:
         """Let what the terminal sends on the leg's other direction keep it awake."""
         assert isinstance(other, NativeLeg)
         NativeLeg.pair(self, other)
