@@ -73,7 +73,8 @@ def advise(
     Raises:
         SettingsError, TraceError: something is wrong, or cannot run here; nothing has been run.
     """
-    pairs = [transports] if transports else [transports_of(name) for name in stacks_of(stacks)]
+    chosen = stacks_of(stacks, where="--stacks", control=fields.get("congestion_control"))
+    pairs = [transports] if transports else [transports_of(name) for name in chosen]
     base = base_of(legs, pairs[0][0], **fields)
     judged = judged_of(base.workload, margin_percent)
     names = [name for pair in pairs for name in pair]
