@@ -53,7 +53,7 @@ def run_checked(scenario: Scenario, directory: Path) -> RunResult:
         from minitopo_dc.virtual.run import run_virtual
 
         return run_virtual(scenario, directory)
-    from minitopo_dc.real.run.real import run_real
+    from minitopo_dc.real.run import run_real
 
     return run_real(with_script_plugins(scenario, registered_in_script()), directory)
 
@@ -80,7 +80,7 @@ def unavailable_reason(scenario: Scenario) -> str | None:
     A run of a scenario for which something is lacking would be `unsupported` with this reason.
     """
     if scenario.clock == "real":
-        from minitopo_dc.real.run.real import lacking
+        from minitopo_dc.real.run import lacking
 
         reason = lacking(scenario)
     else:

@@ -279,7 +279,7 @@ def _on_real(
     server: tuple[str, ...],
     banner: str,
 ) -> Callable[[Path], ProgramResult]:
-    from minitopo_dc.real.run.user_program import UserProgram, run_program
+    from minitopo_dc.real.user_program import UserProgram, run_program
 
     user = program_user(arguments)
     host: Literal["client", "server"] = getattr(arguments, "host", "client")

@@ -15,11 +15,11 @@ from typing import Any
 
 from minitopo_dc.minitopo.checkout import Checkout, ipv6_of
 from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY
-from minitopo_dc.real.network.elements import ElementProcess, running, set_sysctl, stop_all
-from minitopo_dc.real.network.host_capture import captured
-from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.real.run.real import make_jobs, run_flows
-from minitopo_dc.real.run.watch import Watch
+from minitopo_dc.real.elements import ElementProcess, running, set_sysctl, stop_all
+from minitopo_dc.real.host_capture import captured
+from minitopo_dc.real.hosts import EmulatedHost
+from minitopo_dc.real.run import make_jobs, run_flows
+from minitopo_dc.real.watch import Watch
 from minitopo_dc.results.judge import blank_result, judge
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.trust import with_trust

@@ -30,9 +30,9 @@ from minitopo_dc.minitopo.topology import (
     SWITCH,
     read_topology,
 )
+from minitopo_dc.real.elements import ipv6_obstacle
+from minitopo_dc.real.hosts import EmulatedHost, take_down
 from minitopo_dc.real.machine import probe_kernel, save_facts
-from minitopo_dc.real.network.elements import ipv6_obstacle
-from minitopo_dc.real.network.hosts import EmulatedHost, take_down
 from minitopo_dc.real.run_registry import registered
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import runner_names

@@ -88,7 +88,7 @@ def program_workload(
 
 
 def _command(program: str, options: list[str], port: int, measures: tuple[str, ...]) -> Command:
-    words = ("{python}", "-m", f"minitopo_dc.runners.command.programs.{program}")
+    words = ("{python}", "-m", "minitopo_dc.runners.command.programs", program)
     both = ["--server", "{server}", *options]
     return Command(
         client=(*words, "client", *both),

@@ -54,9 +54,8 @@ from minitopo_dc.pdcp.transmitting.flow_control import PDU_BYTES
 from minitopo_dc.scenario.change import LegChange, changing_capacity
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
-from minitopo_dc.trace.convert import scaled_to_mean
 from minitopo_dc.trace.delays import DelayIs, read_delays
-from minitopo_dc.trace.model import SHORTEST_NS, DelayBetween, DelayTrace
+from minitopo_dc.trace.model import SHORTEST_NS, DelayBetween, DelayTrace, scaled_to_mean
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 MakeLeg = Callable[[LegParameters, Capacity, random.Random, RlcParameters | None], AnyLeg[Any]]

@@ -151,7 +151,8 @@ class Realtime(Workload):
 
     def measured(self, report: Mapping[str, Any]) -> Measurement:
         """Return the measurement in a client's report (`CallOutcome`); bytes count in time."""
-        return measurement(report, report["bytes_in_time"], report["completion_s"], "frames")
+        told = {name: value for name, value in report.items() if name != "bytes_received"}
+        return measurement(told, report["bytes_in_time"], report["completion_s"])
 
     def refusal(self, legs: int) -> str | None:  # noqa: ARG002
         """Return an error for too many frames, a wrong file or an impossible reset, else None."""

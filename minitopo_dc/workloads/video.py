@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -38,7 +38,7 @@ from minitopo_dc.workloads.base import (
     nearest_rank,
     workload,
 )
-from minitopo_dc.workloads.exchange import Client, Received, Requests, WrongAnswer
+from minitopo_dc.workloads.exchange import Client, Outcome, Received, Requests, WrongAnswer
 
 EMBEDDED = ("movie", "bbb", "bbb4k")
 """Of Sabre's repository (BSD 2-Clause, `LICENSE.sabre` beside them)."""
@@ -184,8 +184,8 @@ class Video(Workload):
 
     def measured(self, report: Mapping[str, Any]) -> Measurement:
         """Return the measurement in a client's report (`VideoOutcome`); bytes are those watched."""
-        watched = (row["size_bytes"] for row in report["segments"] if row["done_s"] is not None)
-        return measurement(report, sum(watched), report["completion_s"], "segments")
+        watched = (row["size_bytes"] for row in report["rows"] if row["done_s"] is not None)
+        return measurement(report, sum(watched), report["completion_s"])
 
     def player(self) -> Player:
         """Return a player that has not begun; VideoError as `content`."""
@@ -287,17 +287,10 @@ def segment_rows(player: Player, start_ns: int) -> list[Row]:
 
 
 @dataclass
-class VideoOutcome:
-    """The client's results; times in seconds since it began to connect."""
+class VideoOutcome(Outcome):
+    """Also when the video began; the bytes are of segments, also of those that were given up."""
 
-    segments: list[Row] = field(default_factory=list)
     startup_s: float | None = None
-    completion_s: float | None = None
-    bytes_received: int = 0  # of segments, also of those that were given up
-    handshake_s: float | None = None
-    receive_buffer_bytes: int | None = None  # the socket's; None: not a UDP socket
-    socket_drops: int | None = None
-    error: str | None = None
 
 
 class VideoClient(Client):
@@ -388,7 +381,7 @@ class VideoClient(Client):
 
     def report(self) -> dict[str, Any]:
         """Return the results, with what has become of each segment until now."""
-        self.outcome.segments = segment_rows(self._player, self._start)
+        self.outcome.rows = segment_rows(self._player, self._start)
         if self._player.started_ns is not None:
             self.outcome.startup_s = self._since_start(self._player.started_ns)
         return super().report()

@@ -242,7 +242,7 @@ def test_beside_other_runs_a_limit_of_one_transport_is_no_mistake() -> None:
 def test_without_the_kernel_s_queues_its_legs_are_unsupported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from minitopo_dc.real.run import real
+    from minitopo_dc.real import run as real
 
     leg = {"downlink": {"rate_mbps": 9}, "jitter_ms": 0}
     wanted = scenario(mode="sc", legs=[leg, leg], real={"backend": "kernel"})

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.real.network.elements import Testbed
-from minitopo_dc.real.run.real import run_real
+from minitopo_dc.real.elements import Testbed
+from minitopo_dc.real.run import run_real
 from minitopo_dc.results.logs.quic import server_recovery
 from minitopo_dc.results.measures.utilisation import flow_rates, link_utilisation
 from minitopo_dc.runners.base import get_runner

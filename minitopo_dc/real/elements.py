@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.installation import module_command
+from minitopo_dc.real.host_capture import captured
+from minitopo_dc.real.hosts import EmulatedHost, Network, network
 from minitopo_dc.real.machine import probe_kernel
-from minitopo_dc.real.network.host_capture import captured
-from minitopo_dc.real.network.hosts import EmulatedHost, Network, network
 from minitopo_dc.real.run_registry import registered
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.processes.process import run

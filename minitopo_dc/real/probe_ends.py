@@ -1,6 +1,6 @@
 """The ends of a probe as programs: numbered, timestamped UDP packets, and a file of what arrived.
 
-`python -m minitopo_dc.real.run.probe_ends send|receive ...` runs on a host. It imports little, as
+`python -m minitopo_dc.real.probe_ends send|receive ...` runs on a host. It imports little, as
 nearly all the time of a short probe would be that of the imports.
 """
 

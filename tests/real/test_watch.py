@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.real.run import watch
-from minitopo_dc.real.run.watch import RECOVERY_S, Sample, Watch, _part, _Process
+from minitopo_dc.real import watch
+from minitopo_dc.real.watch import RECOVERY_S, Sample, Watch, _part, _Process
 from minitopo_dc.results.trust import LIMITS_VARIABLE, Evidence, Limits, Part, judge_trust
 
 MS = 1_000_000

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.real.network import elements
-from minitopo_dc.real.run import real
-from minitopo_dc.real.run.real import run_real
+from minitopo_dc.real import elements
+from minitopo_dc.real import run as real
+from minitopo_dc.real.run import run_real
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
 from tests import long

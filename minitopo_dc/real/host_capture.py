@@ -1,6 +1,6 @@
 """Captures at end hosts: every IP datagram that enters or leaves a host, as `HOST.pcap`.
 
-Runs as a process on the host: `python -m minitopo_dc.real.network.host_capture FILE`. It costs
+Runs as a process on the host: `python -m minitopo_dc.real.host_capture FILE`. It costs
 some 10 us of CPU a packet, so it is off unless asked for.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from minitopo_dc.capture import CaptureFile, wall_clock_offset
 from minitopo_dc.installation import module_command
-from minitopo_dc.real.network.hosts import EmulatedHost
+from minitopo_dc.real.hosts import EmulatedHost
 from minitopo_dc.runs.perform import RunFailedError
 
 READY = b"ready\n"
@@ -51,7 +51,7 @@ def captured(hosts: Iterable[EmulatedHost], directory: Path) -> Iterator[None]:
 
 @contextmanager
 def _host_capture(host: EmulatedHost, path: Path) -> Iterator[None]:
-    command = [*module_command("minitopo_dc.real.network.host_capture"), str(path)]
+    command = [*module_command("minitopo_dc.real.host_capture"), str(path)]
     with host.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.real.network import hosts
-from minitopo_dc.real.network.hosts import cpu_limit, cpu_limit_obstacle, quota_us
+from minitopo_dc.real import hosts
+from minitopo_dc.real.hosts import cpu_limit, cpu_limit_obstacle, quota_us
 
 
 @pytest.fixture

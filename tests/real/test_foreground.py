@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.real.run.user_program import (
+from minitopo_dc.real.user_program import (
     ENDING,
     GRACE_S,
     KEYBOARD_SIGNALS,
@@ -26,7 +26,7 @@ from tests.real.registry import wait_until
 ONE_PROGRAM = """
 import sys
 import numpy  # starts a thread that would take signals which the main thread blocks
-from minitopo_dc.real.run.user_program import HeldSignals, run_in_foreground
+from minitopo_dc.real.user_program import HeldSignals, run_in_foreground
 from tests.real.local_host import LocalHost
 
 with HeldSignals() as signals:

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.real.run.real import WatchedHost
-from minitopo_dc.real.run.watch import Watch
+from minitopo_dc.real.hosts import EmulatedHost
+from minitopo_dc.real.run import WatchedHost
+from minitopo_dc.real.watch import Watch
 
 
 @pytest.mark.root

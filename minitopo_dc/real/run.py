@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.linux_guest import proxy_missing
-from minitopo_dc.real.machine import facts, probe_kernel, real_obstacle
-from minitopo_dc.real.network.elements import Testbed, ipv6_obstacle, stop_all, testbed
-from minitopo_dc.real.network.hosts import (
+from minitopo_dc.real.elements import Testbed, ipv6_obstacle, stop_all, testbed
+from minitopo_dc.real.hosts import (
     CpuLimit,
     EmulatedHost,
     cpu_limit,
     cpu_limit_obstacle,
     ending_leftovers,
 )
-from minitopo_dc.real.run.watch import Watch
+from minitopo_dc.real.machine import facts, probe_kernel, real_obstacle
+from minitopo_dc.real.watch import Watch
 from minitopo_dc.results.run_result import RunResult, flow_directory
 from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.certificate import make_certificate

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.real.run.user_program import exit_code, user_server, wait_ready
+from minitopo_dc.real.user_program import exit_code, user_server, wait_ready
 from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.runners.base import TransferFailed
 from tests.real.local_host import LocalHost

@@ -10,7 +10,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from minitopo_dc.real.network.elements import ElementProcess, stop_all, tail
+from minitopo_dc.real.elements import ElementProcess, stop_all, tail
 from minitopo_dc.runs.perform import RunFailedError
 
 TRACEBACK = "Traceback (most recent call last):"
