@@ -19,6 +19,8 @@ from .runners.base import runner as runner
 from .scenario import Leg as Leg
 from .scenario import Pdcp as Pdcp
 from .scenario import Scenario as Scenario
+from .scenario import lte as lte
+from .scenario import nr as nr
 from .ways import Comparison as Comparison
 from .ways import Run as Run
 from .ways import compare as compare

@@ -50,6 +50,7 @@ from minitopo_dc.results.measures.recovery import COLUMNS as HANDOVERS
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.router.drivers import DeliveryStatistics
 from minitopo_dc.runners.tcp.info import FIELDS as TCP_INFO
+from minitopo_dc.scenario.carriers import LteCarrier, NrCarrier
 from minitopo_dc.workloads import Both, UnderLoad, Upload
 from minitopo_dc.workloads.call import frame_rows
 from minitopo_dc.workloads.path_reports import COLUMNS as PATHS
@@ -58,7 +59,7 @@ from minitopo_dc.workloads.video import segment_rows
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 DOCS = REPOSITORY / "docs"
-PAGES = ("scenarios.md", "data-model.md", "minitopo-keys.md")
+PAGES = ("scenarios.md", "carriers.md", "data-model.md", "minitopo-keys.md")
 WORDS: dict[str, dict[str, str]] = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )
@@ -300,7 +301,8 @@ COLUMNS: dict[str, Callable[[], Iterable[str]]] = {
 }
 
 
-TABLES = (*SETTINGS, *(f"workload-{name}" for name in WORKLOADS), *COLUMNS, "programs")
+CARRIERS: dict[str, type[BaseModel]] = {"carrier-nr": NrCarrier, "carrier-lte": LteCarrier}
+TABLES = (*SETTINGS, *CARRIERS, *(f"workload-{name}" for name in WORKLOADS), *COLUMNS, "programs")
 
 
 def table(name: str) -> list[str]:
@@ -309,6 +311,8 @@ def table(name: str) -> list[str]:
         return program_table()
     if name in SETTINGS:
         return field_table(model_at(SETTINGS[name]), name)
+    if name in CARRIERS:
+        return field_table(CARRIERS[name], name)
     if name in COLUMNS:
         return column_table(name, COLUMNS[name]())
     workload = name.removeprefix("workload-")

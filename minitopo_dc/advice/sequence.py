@@ -21,7 +21,7 @@ from minitopo_dc.campaign.executors import Results, Scenarios, Workers
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.results.measures.limiting_factors import reason
-from minitopo_dc.results.measures.verdict import FEWEST, Difference, difference
+from minitopo_dc.results.measures.verdict import FEWEST, Difference, difference, of_stacks
 from minitopo_dc.runs.needs import primary_leg
 from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Scenario
@@ -106,6 +106,8 @@ class Advice:
     """Of runs that failed, in a sentence each."""
     neighbours: Mapping[str, Any] | None = None
     """What the study found near the network; None: it has no such stack, workload or legs."""
+    others: tuple[Advice, ...] = ()
+    """With the transports of other stacks."""
 
     @property
     def outcome(self) -> Outcome:
@@ -119,11 +121,24 @@ class Advice:
     @property
     def sentence(self) -> str:
         """Return which side is better, in one sentence."""
-        stack = "" if self.stack == "picoquic" else f"{self.stack}: "
-        return f"{stack}{self._what(self.look)}."
+        return f"{self._what(self.look)}."
+
+    @property
+    def of_stacks(self) -> str:
+        """Return whether what is better depends on the stack; empty: there is one."""
+        every = {advice.stack: advice for advice in (self, *self.others)}
+        looks = {name: advice.look for name, advice in every.items()}
+        return of_stacks(
+            {name: (look.outcome, look.difference) for name, look in looks.items() if look}
+        )
 
     def sentences(self) -> Iterator[str]:
         """Yield what is better, how sure that is, why, and what is to be known beside it."""
+        own = (advice._own_sentences() for advice in (self, *self.others))
+        said = itertools.chain([self.of_stacks], *own)
+        yield from dict.fromkeys(filter(None, said))
+
+    def _own_sentences(self) -> Iterator[str]:
         yield self.sentence
         if self.look is not None:
             margin = f"{OUTCOMES[self.outcome][2]} the margin of {self.judged.margin_shown}"
@@ -172,6 +187,8 @@ class Advice:
             **{name: getattr(judged, name) for name in ("measure", "unit", "difference_unit")},
             "margin": self.judged.margin,
             "found": self.look and self.look.to_json(),
+            "of_stacks": self.of_stacks,
+            "others": [advice.to_json() for advice in self.others],
         }
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pandas as pd
 
 from minitopo_dc.advice import SECONDS, advise
-from minitopo_dc.advice.candidates import MARGINS, QUIC
 from minitopo_dc.advice.sequence import Advice
 from minitopo_dc.campaign.store import FACTS, Store, load
 from minitopo_dc.cli import options, screen
 from minitopo_dc.cli.options.scenario import CHOSEN, OF_ROWS, add_legs, add_load, base_fields
 from minitopo_dc.files import write_whole
+from minitopo_dc.results.measures.named import MARGINS
 from minitopo_dc.results.tables.runs import with_results
 from minitopo_dc.scenario.presets import XN_MS
 from minitopo_dc.ways import LABEL
@@ -34,10 +34,16 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--transports",
         nargs="+",
-        default=QUIC,
         metavar="NAME",
-        help="the single-path and the multipath transport of a stack, such as tcp mptcp "
-        f"(default: {' '.join(QUIC)})",
+        help="the single-path and the multipath transport of a stack, such as tcp mptcp (default: "
+        "those of --stacks)",
+    )
+    group.add_argument(
+        "--stacks",
+        nargs="+",
+        metavar="STACK",
+        help="stacks of MP-QUIC, each with a verdict, for which the time is divided (default: "
+        "those of picoquic and noq that are built)",
     )
     options.add(group, "--xn", default=XN_MS)
     add_load(group, (*CHOSEN, *OF_ROWS))
@@ -78,7 +84,8 @@ def execute(arguments: argparse.Namespace) -> int:
             **fields,
             output=root,
             progress=line.tell,
-            transports=options.listed(arguments.transports),
+            transports=options.listed(arguments.transports or ()),
+            stacks=arguments.stacks and options.listed(arguments.stacks),
             seconds=arguments.time,
             margin_percent=arguments.margin,
             xn_ms=arguments.xn,
@@ -100,6 +107,8 @@ def _save(advice: Advice, results: pd.DataFrame, root: Path) -> None:
     from minitopo_dc.plots import timeline  # noqa: PLC0415 (Matplotlib takes a second)
 
     write_whole(root / ADVICE, json.dumps(advice.to_json(), indent=1))
+    if results.empty:
+        return
     ok = results[results["status"] == "ok"].drop_duplicates(LABEL)  # the first seed counts
     places = dict(zip(ok[LABEL], ok["directory"], strict=True))
     names = [way for way in (advice.dual, advice.multipath) if way and way in places]

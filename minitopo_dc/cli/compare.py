@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,18 @@ import pandas as pd
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.store import FACTS, LOCK
 from minitopo_dc.cli import options
-from minitopo_dc.cli.options.rows import add_transfer, base_scenario, over_each_leg, rows
+from minitopo_dc.cli.options.rows import (
+    add_transfer,
+    base_scenario,
+    chosen_stacks,
+    over_each_leg,
+    rows,
+)
 from minitopo_dc.cli.options.scenario import add_legs, check_capture
 from minitopo_dc.cli.screen import (
     ProgressLine,
     new_directory,
+    print_json,
     print_runs,
     resumable,
     save_figure,
@@ -33,18 +39,22 @@ from minitopo_dc.numbers import whole
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.run_result import exit_status
-from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.runs.check import check_rows
 from minitopo_dc.runs.needs import primary_leg
 from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.ways import LABEL, Comparison, check_resumed, scenario_of_row, ways_of
+from minitopo_dc.ways import (
+    LABEL,
+    Comparison,
+    check_resumed,
+    scenario_of_row,
+    transports_of,
+    ways_of,
+)
 from minitopo_dc.workloads import Workload
 
 MAX_REPETITIONS = 10_000
 """The most repetitions of a comparison, which lists them all; a campaign may have more."""
-DEFAULT_TRANSPORTS = ("quic-picoquic", "tcp")
-"""One of each stack that a comparison has unless transports are named."""
 HELP = "compare transports over one leg, Dual Connectivity and several paths"
 
 
@@ -82,7 +92,8 @@ def execute(arguments: argparse.Namespace) -> int:
     jobs = chosen_jobs(arguments.jobs, base.clock)
     require_clock(base.clock)
     if not arguments.dry_run:  # the default rows depend on what is built
-        transports = options.listed(arguments.transports or DEFAULT_TRANSPORTS)
+        stacks = [transports_of(stack)[0] for stack in chosen_stacks(arguments, base)]
+        transports = options.listed(arguments.transports or [*stacks, "tcp"])
         build_missing(base.model_copy(update={"transport": name}) for name in transports)
     compared = rows(arguments, base)
     if arguments.leg is None:
@@ -144,18 +155,7 @@ def print_comparison(comparison: Comparison) -> None:
     scenario = load_as_run(Path(results["directory"].iloc[0]))
     if len(scenario.legs) > 1:
         say(primary_leg(scenario))
-    print_runs(comparison.better_legs.runs, comparison.sentences, results)
-
-
-def print_json(runs: pd.DataFrame) -> None:
-    """Print the labels and the results of the runs of a table, as a JSON list."""
-    there, root = runs[runs["status"] != "missing"], Path(runs.attrs["directory"])
-    labels = there[runs.attrs["labels"]].to_dict("records")
-    rows = [
-        {**own, **asdict(load_result(root / run))}
-        for own, run in zip(labels, there["run"], strict=True)
-    ]
-    print(json.dumps(rows, indent=1))  # noqa: T201
+    print_runs(comparison.better_legs[0], comparison.sentences, results)
 
 
 def print_files(root: Path) -> None:
@@ -168,7 +168,7 @@ def _save(workload: Workload, comparison: Comparison) -> None:
     """Write figures of the rows that are shown and of the best of each kind, and the verdict."""
     from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
 
-    root, shown = comparison.directory, comparison.better_legs.runs
+    root, shown = comparison.directory, comparison.better_legs[0]
     name = "goodput" if workload.figure is None else workload.kind
     save_figure(plots.comparison(shown), root / f"{name}.png")
     if runs := best_of_each(shown, plots.main_measure(shown)):

@@ -19,11 +19,12 @@ from rich.console import Console
 from minitopo_dc.campaign.store import FACTS, NoResultsError, load
 from minitopo_dc.cli import options
 from minitopo_dc.cli.advise import ADVICE
+from minitopo_dc.cli.calibrate import print_calibration
 from minitopo_dc.cli.campaign import tell_directory
-from minitopo_dc.cli.compare import print_comparison, print_files, print_json
+from minitopo_dc.cli.compare import print_comparison, print_files
 from minitopo_dc.cli.options import drop_privileges
 from minitopo_dc.cli.run import tell_run
-from minitopo_dc.cli.screen import print_runs, resume_text, say
+from minitopo_dc.cli.screen import print_json, print_runs, resume_text, say
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_text
@@ -40,6 +41,7 @@ from minitopo_dc.results.tables.runs import (
     with_results,
 )
 from minitopo_dc.results.tables.sheet import Head, Sheet
+from minitopo_dc.scenario.carriers import KINDS, carrier, values_of
 from minitopo_dc.statistics import mean_interval
 from minitopo_dc.ways import LABEL, Comparison, differing_fields, ways_of
 
@@ -61,7 +63,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="DIR",
         help="results directory of a run, comparison or campaign; with a second one, the "
-        "difference of each row of both and its 95 %% confidence interval over seeds",
+        "difference of each row of both and its 95 %% confidence interval over seeds; or the name "
+        "of a carrier, such as nr-tdd-100: its leg's values and their sources",
     )
     parser.add_argument(
         "--measure",
@@ -79,6 +82,9 @@ def execute(arguments: argparse.Namespace) -> int:
         ResultError: a file of a run is missing or broken.
     """
     roots, as_json = arguments.directories, arguments.json
+    if len(roots) == 1 and str(roots[0]).startswith(KINDS) and not roots[0].exists():
+        _show_carrier(str(roots[0]), as_json=as_json)
+        return 0
     if len(roots) > 2:
         raise SettingsError(f"show: {len(roots)} directories; allowed: one, or two side by side")
     if arguments.measure is not None and len(roots) < 2:
@@ -92,13 +98,32 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _show_carrier(name: str, *, as_json: bool) -> None:
+    """Print the fields of a leg for which a carrier's name stands, with their sources."""
+    try:
+        rows = [*values_of(carrier(name))]
+    except ValueError as error:
+        raise SettingsError(f"show: {error}") from None
+    if as_json:
+        facts = [{"field": field, "value": value, "source": words} for field, value, words in rows]
+        print(json.dumps(facts, indent=1))  # noqa: T201
+        return
+    heads = [Head(title, text=True) for title in ("field", "value", "source")]
+    sheet = Sheet(heads, title=f"A leg that is {name}")
+    for field, value, words in rows:
+        sheet.add(field, str(value), words)
+    Console().print(sheet)
+
+
 def _show(root: Path, *, as_json: bool) -> None:
     if (root / "result.json").exists():
         tell_run(load_result(root), root, as_json=as_json)
         return
     runs = _loaded(root)
     is_comparison = runs.attrs["labels"] == [LABEL]
-    if (root / FACTS).exists() and not is_comparison:
+    if "ideal_rate_mbps" in runs and not as_json:
+        print_calibration(runs)
+    elif (root / FACTS).exists() and not is_comparison:
         tell_directory(root, as_json=as_json)
     elif as_json:
         print_json(runs)

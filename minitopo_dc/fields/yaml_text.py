@@ -29,12 +29,6 @@ MAX_NODES = 1_000_000
 """The most values of a document with its aliases written out."""
 
 
-class TooMuchError(yaml.YAMLError):
-    """A text that is longer than `MAX_CHARACTERS`."""
-
-    problem = f"too long; allowed: {MAX_CHARACTERS:,} characters"
-
-
 if TYPE_CHECKING:
     _Base = yaml.SafeLoader
 else:
@@ -137,7 +131,7 @@ def parse_yaml(text: str) -> Any:
             `problem_mark`.
     """
     if len(text) > MAX_CHARACTERS:
-        raise TooMuchError
+        _fail(f"too long; allowed: {MAX_CHARACTERS:,} characters", None)
     if _FastLoader is not None:
         try:
             return _parsed(_FastLoader(text))

@@ -162,6 +162,9 @@ class AnyLeg(ABC, Generic[T]):
     ) -> None:
         """Change parameters without touching the queue; None leaves one as it is."""
 
+    def pair(self, other: AnyLeg[Any]) -> None:
+        """Tell the leg of its other direction."""
+
     @property
     def is_up(self) -> bool:
         """Return whether the leg serialises, as the last :meth:`set_up` said."""

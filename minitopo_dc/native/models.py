@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from dataclasses import astuple
 from random import Random
 from typing import Any
 
@@ -25,6 +25,7 @@ from minitopo_dc.link import (
 from minitopo_dc.link.queue.codel import CoDel
 from minitopo_dc.link.queue.discipline import QueueDiscipline, Red, Step
 from minitopo_dc.link.queue.pie import DualPi2, Pie
+from minitopo_dc.link.rlc.tdd import TddPattern
 from minitopo_dc.native.library import library
 
 NEVER = (1 << 63) - 1
@@ -53,14 +54,6 @@ def from_c_time(time: int) -> int | None:
 def to_c_time(time: int | None) -> int:
     """Return a time of Python's as one of C's, where None is never; the latest times are cut."""
     return NEVER if time is None else min(time, NEVER - 1)
-
-
-def numbers_of(following: Callable[[Any], int]) -> list[int]:
-    """Return the numbers that C gives one after the other, until it says that there is no more."""
-    number, numbers = library().ffi.new("uintptr_t *"), []
-    while following(number):
-        numbers.append(number[0])
-    return numbers
 
 
 def random_state(rng: Random) -> Any:
@@ -112,6 +105,7 @@ def native_loss(loss: LossModel | None) -> tuple[int, float, float, float, float
 
 def native_rlc(rlc: RlcParameters) -> Any:
     """Return RLC's parameters in C, but for the block error; NotNativeError if one is too large."""
+    pattern = rlc.tdd or TddPattern()
     return library().ffi.new(
         "rlc_parameters *",
         {
@@ -123,6 +117,17 @@ def native_rlc(rlc: RlcParameters) -> Any:
             "status": _fitting(rlc.status_ns),
             "max_retx_threshold": _fitting(rlc.max_retx_threshold),
             "discard": NEVER if rlc.discard_ns is None else _fitting(rlc.discard_ns),
+            "phase": _fitting(rlc.phase_ns),
+            "sr": _fitting(rlc.sr_ns),
+            "request": pattern.request_slot * _fitting(rlc.slot_ns),
+            "header_bytes": _fitting(rlc.header_bytes),
+            "drx": [0] * 5 if rlc.drx is None else [*map(_fitting, astuple(rlc.drx))],
+            "tdd": {
+                "count": 0 if rlc.tdd is None else len(pattern.slots),
+                "before": pattern.before,
+                "skips": pattern.skips,
+                "rounds": pattern.rounds,
+            },
         },
     )
 

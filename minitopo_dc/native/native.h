@@ -20,10 +20,23 @@ typedef struct {
     int64_t dropped_discard, dropped_radio, blocks, harq_retransmissions, harq_failures, rlc_retransmissions;
 } leg_counters;
 
-/* RLC and HARQ; `discard` in ns, NEVER: not at all. */
+/* The slots of a TDD pattern, as TddPattern has them; `count` 0: every slot, and one round trip of HARQ. Per slot:
+ * the symbols before it and in the whole, the slots to the first one with symbols, HARQ's round trip in slots. */
+typedef struct {
+    int64_t count, before[161], skips[160], rounds[160];
+} tdd_pattern;
+
+/* When a terminal of DRX listens, as Drx has it; `cycle` 0: always. */
+typedef struct {
+    int64_t on, inactivity, cycle, short_cycle, short_cycles;
+} drx_cycles;
+
+/* RLC and HARQ; `discard` in ns, NEVER: not at all. A scheduling request is sent each `sr`, first at `request`. */
 typedef struct {
     int acknowledged, in_order;
-    int64_t slot, harq_rtt, harq_retransmissions, status, max_retx_threshold, discard;
+    int64_t slot, harq_rtt, harq_retransmissions, status, max_retx_threshold, discard, phase, sr, request, header_bytes;
+    tdd_pattern tdd;
+    drx_cycles drx;
 } rlc_parameters;
 
 /* `edges` has one time more than there are rates: the trace's end. */
@@ -34,6 +47,8 @@ leg *leg_new(const uint32_t *delay_random, const uint32_t *loss_random, int over
 void leg_free(leg *self);
 /* For a leg that is new; its blocks' errors are set besides. */
 void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_random);
+/* Let what the terminal sends on the other direction keep it awake; legs without RLC are left as they are. */
+void leg_pair(leg *self, leg *other);
 void leg_set_block_error(leg *self, double error, int64_t mean_wait, int64_t now);
 /* For a leg that is new. */
 void leg_set_discipline(leg *self, int kind, const double *numbers, int count, const uint32_t *random);

@@ -12,24 +12,28 @@ from __future__ import annotations
 import contextlib
 import math
 import subprocess
-from collections.abc import Iterator, Sized
-from dataclasses import dataclass
+from collections.abc import Sized
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from minitopo_dc.fields import SettingsError
 from minitopo_dc.installation import module_command
 from minitopo_dc.real.elements import stop_all, testbed
 from minitopo_dc.real.hosts import EmulatedHost
+from minitopo_dc.real.machine import save_facts
 from minitopo_dc.real.probe_ends import COLUMNS, READY
+from minitopo_dc.results.judge import blank_result
+from minitopo_dc.results.kept_scenario import keep_traces
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.element_settings import leg_seed
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario import LegDirection, Scenario
 from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.scratch import scratch
+from minitopo_dc.workloads import Download
 
 PACKET_BYTES = 1500
 OVERLOAD = 1.5
@@ -40,40 +44,13 @@ SETTLE_S = 1.0
 """Left out at the beginning of the rate measurement, until the queue is full."""
 SECONDS = (2.0, 3600.0)
 """The shortest measurement leaves a second for the rate; the longest catches a wrong unit."""
+PROPERTIES = (
+    *("rate_mbps", "delay_median_ms", "delay_p99_ms", "delay_deviation_ms", "loss_percent"),
+    "lost_packets",
+)
+"""What is measured of a leg. `ideal_rate_mbps`, ... are the same of an ideal leg."""
 
 Times = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class ProbeLosses:
-    """The lost packets of one measurement."""
-
-    packets: int
-    """Number of packets sent."""
-    mean: float
-    """Mean number of lost packets, over all seeds."""
-    variance: float
-    ideal: int
-    measured: int
-
-
-@dataclass(frozen=True)
-class LegProperty:
-    """One property of one leg's downlink: as asked, as an ideal leg has it, as measured."""
-
-    leg: int
-    name: str
-    unit: str
-    asked: float | None
-    ideal: float
-    measured: float
-    losses: ProbeLosses | None = None
-    """Of `loss`, where random losses were asked for."""
-
-    @property
-    def error(self) -> float:
-        """Return measured minus ideal, in the unit of the quantity."""
-        return self.measured - self.ideal
 
 
 class Probe(NamedTuple):
@@ -84,21 +61,31 @@ class Probe(NamedTuple):
     packets: int
 
 
-def calibrate(scenario: Scenario, seconds: float) -> list[LegProperty]:
-    """Measure each downlink of the scenario twice for `seconds`: its rate, then the others.
+def calibrate(scenario: Scenario, directory: Path) -> RunResult:
+    """Measure the downlink of a scenario's one leg twice: its rate, then the others.
 
-    Raises:
-        SettingsError: `seconds` is not in SECONDS.
-        RunFailedError: an element died, or too little arrived to measure.
+    Each measurement lasts as long as the scenario's download.
+
+    Args:
+        scenario: one of mode `sc`.
+        directory: gets the scenario and the machine's facts.
+
+    Returns:
+        A run whose details have `packets`, `PROPERTIES` and those of an ideal leg. It has failed
+        if the testbed did, or if too little arrived to measure.
     """
-    least, most = SECONDS
-    if not least <= seconds <= most:
-        raise SettingsError(f"--seconds {seconds:g}: allowed: {least:g} to {most:g}")
-    quantities: list[LegProperty] = []
-    for leg in range(1, len(scenario.legs) + 1):
-        single = scenario.model_copy(update={"mode": "sc", "leg": leg})
-        quantities += [_rate(single, seconds), *_delay_and_loss(single, seconds)]
-    return quantities
+    directory.mkdir(parents=True)
+    scenario.save(directory / "scenario.yaml")
+    save_facts(directory)
+    keep_traces(scenario, directory)
+    blank = blank_result(scenario, directory)
+    assert isinstance(scenario.workload, Download)
+    seconds = scenario.workload.duration_s or 0.0
+    try:
+        details = _rate(scenario, seconds) | _delay_and_loss(scenario, seconds)
+    except RunFailedError as failure:
+        return replace(blank, reason=str(failure))
+    return replace(blank, status="ok", details=details)
 
 
 def _probe(scenario: Scenario, load: float, seconds: float) -> Probe:
@@ -151,7 +138,7 @@ def _drain_s(downlink: LegDirection, seconds: float, packets: int) -> float:
     return (served - end) / 1e9 + downlink.delay_ms / 1e3 if served is not None else 0.0
 
 
-def _rate(scenario: Scenario, seconds: float) -> LegProperty:
+def _rate(scenario: Scenario, seconds: float) -> dict[str, float]:
     """Return the rate at which a full queue is served, against the capacity in that time."""
     downlink = _downlink(scenario)
     probe = _probe(scenario, OVERLOAD, seconds + SETTLE_S)
@@ -162,33 +149,26 @@ def _rate(scenario: Scenario, seconds: float) -> LegProperty:
     capacity = sum(downlink.available_bits((first, last))) / (last - first) * 1e3
     ideal = capacity * (1 - downlink.mean_loss_percent() / 100)
     measured = (len(window) - 1) * PACKET_BYTES * 8 / (last - first) * 1e3
-    return LegProperty(scenario.leg, "rate", "Mbit/s", downlink.rate_mbps, ideal, measured)
+    return {"rate_mbps": measured, "ideal_rate_mbps": ideal}
 
 
-def _delay_and_loss(scenario: Scenario, seconds: float) -> Iterator[LegProperty]:
-    """Yield one-way delay without serialisation, its spread, and the share that is lost.
-
-    The loss comes with counts where random losses were asked for.
-    """
-    leg, downlink = scenario.leg, _downlink(scenario)
+def _delay_and_loss(scenario: Scenario, seconds: float) -> dict[str, float]:
+    """Return one-way delays without serialisation, their spread, and what is lost."""
     probe = _probe(scenario, LOAD, seconds)
-    packets = probe.packets
-    serialisation = PACKET_BYTES * 8 / _mean_rate(downlink, seconds) * 1e3
-    measured = probe.arrivals.delays_ms - serialisation
+    serialisation = PACKET_BYTES * 8 / _mean_rate(_downlink(scenario), seconds) * 1e3
     ideal = _ideal_delays_ms(scenario, probe) - serialisation
     _check_enough(scenario, ideal, f"{seconds:g} s on an ideal leg")
-    for name, asked, of in (
-        ("delay, median", downlink.delay_ms, np.median),
-        ("delay, 99th percentile", None, lambda delays: np.percentile(delays, 99)),
-        ("delay, standard deviation", None, np.std),
-    ):
-        yield LegProperty(leg, name, "ms", asked, float(of(ideal)), float(of(measured)))
-    lost = [packets - len(arrived) for arrived in (ideal, measured)]
-    model = downlink.loss_model()
-    moments = None if model is None else model.moments(packets)
-    losses = None if moments is None else ProbeLosses(packets, *moments, *lost)
-    shares = [100 * count / packets for count in lost]
-    yield LegProperty(leg, "loss", "%", downlink.mean_loss_percent(), shares[0], shares[1], losses)
+    details: dict[str, float] = {"packets": probe.packets}
+    for prefix, delays in (("", probe.arrivals.delays_ms - serialisation), ("ideal_", ideal)):
+        lost = probe.packets - len(delays)
+        details |= {
+            f"{prefix}delay_median_ms": float(np.median(delays)),
+            f"{prefix}delay_p99_ms": float(np.percentile(delays, 99)),
+            f"{prefix}delay_deviation_ms": float(np.std(delays)),
+            f"{prefix}loss_percent": 100 * lost / probe.packets,
+            f"{prefix}lost_packets": lost,
+        }
+    return details
 
 
 def _ideal_delays_ms(scenario: Scenario, probe: Probe) -> Times:

@@ -13,7 +13,7 @@ from minitopo_dc.scenario.flow import (
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.scenario.leg import BurstLoss, LegDirection
 from minitopo_dc.scenario.pdcp import DuplicationSettings, Pdcp
-from minitopo_dc.scenario.radio import Leg
+from minitopo_dc.scenario.radio import Leg, lte, nr
 from minitopo_dc.scenario.resolve import ResolvedScenario, resolve_scenario
 from minitopo_dc.scenario.scenario import Clock, Core, Mode, RealSettings, Scenario, VirtualSettings
 
@@ -44,5 +44,7 @@ __all__ = [
     "check_kernel_bearer",
     "check_wire_bearer",
     "kernel_rates",
+    "lte",
+    "nr",
     "resolve_scenario",
 ]

@@ -134,6 +134,8 @@ def check_cells(
             radio = legs[number - 1].downlink
             if radio.wifi is not None:
                 raise ValueError(f"{where} {number} has wifi; allowed: rate_mbps or trace")
+            if radio.rlc is not None and (radio.rlc.tdd or radio.rlc.phase_ms):
+                raise ValueError(f"{where} {number} has rlc.tdd or rlc.phase_ms; allowed: neither")
             if radio.rlc is not None and radio.rlc.slot_ms != cell.slot_ms:
                 raise ValueError(
                     f"{where} {number} has rlc.slot_ms {radio.rlc.slot_ms:g}; "

@@ -20,6 +20,7 @@ from minitopo_dc.fields.ranges import (
     MAX_DELAY_MS,
     Bytes,
     Milliseconds,
+    MillisecondsAbove,
     Percent,
     Probability,
     Rate,
@@ -37,6 +38,8 @@ from minitopo_dc.link import (
     make_capacity,
     saturated_bps,
 )
+from minitopo_dc.link.rlc.parameters import Drx
+from minitopo_dc.link.rlc.tdd import SYMBOLS, SlotsOf, TddPattern
 from minitopo_dc.pdcp import INFINITE, Timer
 from minitopo_dc.units import NS_PER_MS
 
@@ -82,7 +85,40 @@ def _check_slot(value: float) -> float:
 SlotMs = Annotated[float, AfterValidator(_check_slot)]
 MaxRetxThreshold = Literal[1, 2, 3, 4, 6, 8, 16, 32]
 """Values of maxRetxThreshold (TS 38.331, RLC-Config)."""
-_RLC = RlcParameters()
+Symbols = Annotated[int, Field(ge=0, le=SYMBOLS)]
+HarqSlots = Annotated[int, Field(ge=1, le=32)]
+"""k1 is up to 15, k2 up to 32 (dl-DataToUL-ACK and PUSCH-TimeDomainResourceAllocation of TS
+38.331)."""
+_RLC, _TDD = RlcParameters(), TddPattern()
+
+
+class DrxSettings(Settings):
+    """Connected-mode DRX; the defaults are of a captured NR network."""
+
+    on_ms: MillisecondsAbove = 10.0
+    """drx-onDurationTimer: what the terminal listens of each cycle."""
+    inactivity_ms: Milliseconds = 100.0
+    """drx-InactivityTimer: what it listens after each new block."""
+    cycle_ms: MillisecondsAbove = 160.0
+    short_cycle_ms: LeftOut[Milliseconds] = 0.0
+    """Of the cycles that come first; 0: there are none."""
+    short_cycles: LeftOut[Annotated[int, Field(ge=0, le=16)]] = 0
+    """drx-ShortCycleTimer: how many of them there are (TS 38.331: up to 16)."""
+
+    @model_validator(mode="after")
+    def _check_cycles(self) -> Self:
+        self.parameters()
+        return self
+
+    def parameters(self) -> Drx:
+        """Return the parameters of the leg's core; ValueError if cycles are too short."""
+        cycles = self.on_ms, self.inactivity_ms, self.cycle_ms, self.short_cycle_ms
+        on, inactivity, cycle, short = (round(value * NS_PER_MS) for value in cycles)
+        if min(cycle, short or cycle) < on:
+            raise ValueError(f"cycle_ms, short_cycle_ms: allowed: {self.on_ms:g}, on_ms, or more")
+        if bool(short) != bool(self.short_cycles):
+            raise ValueError("short_cycle_ms, short_cycles: allowed: both, or neither")
+        return Drx(on, inactivity, cycle, short, self.short_cycles)
 
 
 class RlcSettings(Settings):
@@ -94,7 +130,7 @@ class RlcSettings(Settings):
     """The percentage of the transmissions of a block that cannot be decoded."""
     slot_ms: SlotMs = _RLC.slot_ns / NS_PER_MS
     harq_rtt_ms: Annotated[float, Field(gt=0, le=1000)] = _RLC.harq_rtt_ns / NS_PER_MS
-    """The time from one transmission of a block to the next."""
+    """The time from one transmission of a block to the next; with `tdd` it follows the pattern."""
     harq_retransmissions: Annotated[int, Field(ge=0, le=27)] = _RLC.harq_retransmissions
     """The most retransmissions; at most 27, as maxHARQ-Tx ends at n28 (TS 36.331)."""
     status_ms: Milliseconds = _RLC.status_ns / NS_PER_MS
@@ -105,12 +141,57 @@ class RlcSettings(Settings):
     """Whether SDUs leave RLC in order, as LTE's do, or when they are complete, as NR's do."""
     discard_ms: Annotated[Timer, SettingOf(Timer.discard, int, "infinity")] = INFINITE
     """discardTimer: a packet of which nothing was sent for so long is dropped."""
+    tdd: LeftOut[str | None] = None
+    """A TDD pattern, e.g. `DDDSU`, of which the direction has its slots; none: all slots. The
+    capacity is the mean over the pattern."""
+    tdd_slots: LeftOut[SlotsOf] = _TDD.of
+    """Whether the direction has the pattern's D or U; a leg gives its uplink U."""
+    special_symbols: LeftOut[tuple[Symbols, Symbols]] = _TDD.special
+    """The symbols of S that carry data of the downlink, and of the uplink."""
+    ue_slots: LeftOut[HarqSlots] = _TDD.ue_slots
+    """With `tdd`: the least k1 of a downlink, or k2 of an uplink."""
+    gnb_slots: LeftOut[HarqSlots] = _TDD.gnb_slots
+    """With `tdd`: what the base station takes from what it receives to what it sends of it."""
+    phase_ms: LeftOut[Milliseconds] = 0.0
+    """How far slots and pattern have got at the start of the transfer."""
+    sr_ms: LeftOut[Milliseconds] = 0.0
+    """The period of scheduling requests, for one of which a packet waits that finds nothing under
+    way, before `grant_ms`; 0: one can be sent at any time."""
+    drx: LeftOut[DrxSettings | None] = None
+    """When the terminal listens; none: always. A leg gives its downlink alone DRX."""
+    header_bytes: LeftOut[Annotated[int, Field(ge=0, le=100)]] = 0
+    """The headers of PDCP, RLC and MAC of a packet, which take capacity."""
 
     @model_validator(mode="after")
     def _check_round_trip(self) -> Self:
         if self.harq_rtt_ms < self.slot_ms:
             raise ValueError(f"harq_rtt_ms {self.harq_rtt_ms:g}: at least slot_ms {self.slot_ms:g}")
+        if sum(self.special_symbols) > SYMBOLS:
+            down, up = self.special_symbols
+            raise ValueError(f"special_symbols [{down}, {up}]: allowed: {SYMBOLS} in all")
+        try:
+            self.pattern()
+        except ValueError as error:
+            raise ValueError(f"tdd: {error}") from None
         return self
+
+    def pattern(self) -> TddPattern | None:
+        """Return the TDD pattern as this direction has it, or None; ValueError if it is wrong."""
+        if self.tdd is None:
+            return None
+        return TddPattern(
+            *(self.tdd, self.tdd_slots, self.special_symbols, self.ue_slots, self.gnb_slots)
+        )
+
+    def longest_round_ms(self) -> float:
+        """Return the longest time from one transmission of a block to the next (ms)."""
+        pattern = self.pattern()
+        return self.slot_ms * max(pattern.rounds) if pattern else self.harq_rtt_ms
+
+    def longest_wait_ms(self) -> float:
+        """Return the longest wait for a request's occasion and a slot of the pattern (ms)."""
+        pattern = self.pattern()
+        return self.sr_ms + (self.slot_ms * max(pattern.skips) if pattern else 0.0)
 
     def parameters(self) -> RlcParameters:
         """Return the RLC parameters for the leg's core."""
@@ -124,6 +205,11 @@ class RlcSettings(Settings):
             max_retx_threshold=self.max_retx_threshold,
             in_order=self.in_order,
             discard_ns=self.discard_ms.ns,
+            tdd=self.pattern(),
+            phase_ns=round(self.phase_ms * NS_PER_MS),
+            sr_ns=round(self.sr_ms * NS_PER_MS),
+            drx=None if self.drx is None else self.drx.parameters(),
+            header_bytes=self.header_bytes,
         )
 
 

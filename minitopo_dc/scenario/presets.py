@@ -172,7 +172,8 @@ def _waits_ms(radio: LegDirection, held_ms: float) -> float:
     wait_ms = radio.grant_ms + max(held_ms, least_ms)
     if radio.rlc is None:
         return wait_ms
-    harq_ms = radio.rlc.harq_retransmissions * radio.rlc.harq_rtt_ms
+    wait_ms += radio.rlc.longest_wait_ms()
+    harq_ms = radio.rlc.harq_retransmissions * radio.rlc.longest_round_ms()
     if radio.rlc.mode == "um":
         return wait_ms + harq_ms
     return wait_ms + (max(radio.rlc.status_ms, harq_ms) + harq_ms)
@@ -193,15 +194,11 @@ _LEG = r"(?:legs|real\.backhaul)\.[^.]+"
 OF_LEG, OF_DIRECTION = re.compile(_LEG), re.compile(_LEG + r"\.(?:downlink|uplink)\.[^.]+")
 
 
-class PathError(InputError):
-    """A path that leads to no field; the message names what is allowed there."""
-
-
 def set_value(document: Any, path: str, value: Any) -> None:
     """Put `value` at `path` of a nested document, making the mappings on the way.
 
     Raises:
-        PathError: an index is not in its list.
+        InputError: an index is not in its list.
     """
     *way, last = path.split(".")
     in_direction = OF_DIRECTION.fullmatch(path)
@@ -236,7 +233,7 @@ def _places(document: Any, way: list[str], path: str) -> list[Any]:
 
 def _mapping(place: Any, path: str) -> dict[str, Any]:
     if not isinstance(place, dict):
-        raise PathError(f"{path}: leads into {place!r:.60}, which has no fields")
+        raise InputError(f"{path}: leads into {place!r:.60}, which has no fields")
     return place
 
 
@@ -246,5 +243,5 @@ def _indices(items: list[Any], part: str, path: str) -> range:
     is_index = part.isascii() and part.isdigit() and len(part) < MAX_DIGITS
     if not is_index or int(part) >= len(items):
         allowed = f"0 to {len(items) - 1} or {ALL}" if items else "none: the list is empty"
-        raise PathError(f"{path}: {part} is no index here; allowed: {allowed}")
+        raise InputError(f"{path}: {part} is no index here; allowed: {allowed}")
     return range(int(part), int(part) + 1)

@@ -20,6 +20,7 @@ from minitopo_dc.fields.base import (
     not_given,
 )
 from minitopo_dc.fields.ranges import UPLINK_MBPS, Direction
+from minitopo_dc.scenario.carriers import carrier
 from minitopo_dc.scenario.change import Outage
 from minitopo_dc.scenario.layer2 import WifiSettings
 from minitopo_dc.scenario.leg import DirectionFields, DirectionOnly, LegDirection, NoTraceError
@@ -34,7 +35,8 @@ class Leg(Settings):
     one that names a column and no capacity has the downlink's trace.
 
     In a file, and wherever a leg is a mapping, a field of a direction that stands beside `downlink`
-    and `uplink` is of both of them, and each may override it.
+    and `uplink` is of both of them, and each may override it. `carrier` is an LTE or NR carrier, by
+    its name or its fields (`scenario.carriers`), which gives the fields that are not given.
     """
 
     # Built at once: else its first check would take the signature (below) away.
@@ -60,6 +62,7 @@ class Leg(Settings):
             *,
             downlink: LegDirection | DirectionOnly | Mapping[str, Any] | None = None,
             uplink: LegDirection | DirectionOnly | Mapping[str, Any] | None = None,
+            carrier: str | Mapping[str, Any] = ...,
             wifi: WifiSettings | Mapping[str, Any] | None = None,
             outages: Sequence[Sequence[float]] = (),
             **fields: Unpack[DirectionFields],
@@ -118,6 +121,10 @@ class Leg(Settings):
         """Give each direction what is written beside it, and the medium."""
         if not isinstance(values, Mapping):
             return handler(values)
+        try:
+            values = _of_carrier(values)
+        except ValueError as error:
+            raise ValueError(f"carrier: {error}") from None
         own = {name: value for name, value in values.items() if name not in cls.BESIDE}
         both = {name: values[name] for name in cls.BESIDE if name in values}
         _check_both(both, with_rate="wifi" not in own)
@@ -130,7 +137,7 @@ class Leg(Settings):
             parts = {name: {} if fields is None else fields for name, fields in parts.items()}
         down = _merged(both, parts["downlink"])
         said = _merged(_not_followed(both, down), parts["uplink"])
-        up = _uplink(said, down, has_medium=bool(medium))
+        up = _turned(_uplink(said, down, has_medium=bool(medium)))
         made = {
             name: {**fields, **medium} if isinstance(fields, Mapping) else fields
             for name, fields in (("downlink", down), ("uplink", up))
@@ -327,6 +334,31 @@ def _uplink(own: Any, downlink: Any, *, has_medium: bool) -> Any:
     return {**_of_air(given, downlink), **(own or {}), **given}
 
 
+def _of_carrier(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a leg's fields with those of its carrier, if any, for what it does not say itself."""
+    if "carrier" not in values:
+        return values
+    made = carrier(values["carrier"]).fields()
+    both, own = _split({name: value for name, value in values.items() if name != "carrier"})
+    for way in made:
+        for said in (both, own.get(way) or {}):
+            rlc = said.get("rlc", {})
+            merged = {"rlc": {**made[way]["rlc"], **rlc}} if isinstance(rlc, Mapping) else {}
+            made[way] = _merged(made[way], {**said, **merged})
+    return own | made
+
+
+def _turned(uplink: Any) -> Any:
+    """Return an uplink that has the U of a TDD pattern, unless it says what it has, and no DRX."""
+    rlc = uplink.get("rlc") if isinstance(uplink, Mapping) else None
+    fields = given(rlc) if isinstance(rlc, Settings) else rlc
+    if not isinstance(fields, Mapping) or not fields.keys() & {"tdd", "drx"}:
+        return uplink
+    turned = {} if fields.get("tdd") is None else {"tdd_slots": "U"}
+    own = {name: value for name, value in fields.items() if name != "drx"}
+    return {**uplink, "rlc": {**turned, **own}}
+
+
 def _of_air(given: Mapping[str, Any], downlink: Mapping[str, Any]) -> dict[str, Any]:
     """Return the downlink's propagation, empty where it is wrong, which the downlink reports."""
     own = {*_DELAYS, "delay_curve"} & given.keys()
@@ -363,3 +395,27 @@ def _check_order(where: str, outages: tuple[Outage, ...]) -> None:
                 f"{where}: [{later[0]:g}, {later[1]:g}] must begin after "
                 f"[{earlier[0]:g}, {earlier[1]:g}] has ended"
             )
+
+
+def nr(band: str = "n78", bandwidth_mhz: int = 100, **others: Any) -> Leg:
+    """Return the leg that an NR carrier is; SettingsError: there is no such carrier.
+
+    >>> nr("n78", 100, tdd="DDDSU", cqi=8)
+
+    Args:
+        band: of TS 38.101, e.g. `n78`.
+        bandwidth_mhz: a width that the band's subcarrier spacing has.
+        others: fields of `NrCarrier`.
+    """
+    fields = {"kind": "nr", "band": band, "bandwidth_mhz": bandwidth_mhz, **others}
+    return Leg.check({"carrier": fields}, "nr")
+
+
+def lte(bandwidth_mhz: int = 20, **others: Any) -> Leg:
+    """Return the leg that an LTE carrier with FDD is; SettingsError: there is no such carrier.
+
+    Args:
+        bandwidth_mhz: 5, 10, 15 or 20.
+        others: fields of `LteCarrier`.
+    """
+    return Leg.check({"carrier": {"kind": "lte", "bandwidth_mhz": bandwidth_mhz, **others}}, "lte")

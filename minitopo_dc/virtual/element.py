@@ -140,8 +140,10 @@ class VirtualElement(AnyElement):
     def connect(self, peer: VirtualElement) -> None:
         """Connect this element's legs to `peer`, which takes the PDUs that cross them."""
         self._peer = peer
-        for number in self._paths:
-            self._legs[number].other = peer._legs[number]
+        for number, leg in self._legs.items():
+            leg.leg.pair(peer._legs[number].leg)
+            if number in self._paths:
+                leg.other = peer._legs[number]
         for flow in self._report_flows:
             flow.deliver = peer.taker(flow.destination)
 

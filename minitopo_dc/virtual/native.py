@@ -57,6 +57,8 @@ class VirtualNativeElement(VirtualElement):
         """Connect this element's legs to `peer`, which takes the PDUs that cross them."""
         assert isinstance(peer, VirtualNativeElement)
         self._peer = peer
+        for number, driver in self._legs.items():
+            driver.leg.pair(peer._legs[number].leg)
         for flow in self._report_flows:
             flow.deliver = peer.taker(flow.destination)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.advice import base_of
-from minitopo_dc.advice.candidates import QUIC, candidates_of, judged_of
+from minitopo_dc.advice.candidates import candidates_of, judged_of
 from minitopo_dc.advice.sequence import Advice, Runs, decide
 from minitopo_dc.results.measures.limiting_factors import Reason
 from minitopo_dc.results.run_result import RunResult
@@ -24,7 +24,7 @@ DC = "DC (deployable, Xn 5 ms)"
 def decided(root: Path, goodput: Goodput, number: int | None = None) -> Advice:
     """Decide by made-up runs; with a number, the time is up after so many."""
     base = base_of(LEGS)
-    stack = candidates_of(base, QUIC, 5)
+    (stack,) = candidates_of(base, [("quic-picoquic", "mpquic-picoquic")], 5)
     until = math.inf if number is None else 0.0
     judged, workers = judged_of(base.workload), made_up(goodput, number)
     return decide(stack, Runs(root, stack.ways, judged, workers, until=until))

@@ -24,8 +24,10 @@ from minitopo_dc.link import (
 from minitopo_dc.link.queue.codel import CoDel
 from minitopo_dc.link.queue.discipline import Red, Step
 from minitopo_dc.link.queue.pie import DualPi2, Pie
-from minitopo_dc.native.leg import NativeLeg
+from minitopo_dc.link.rlc.parameters import Drx
+from minitopo_dc.link.rlc.tdd import TddPattern
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace
+from tests.native.driven import DrivenLeg
 
 MS = 1_000_000
 probabilities = st.floats(0, 1)
@@ -58,6 +60,35 @@ def rlcs(draw: st.DrawFn) -> RlcParameters:
         max_retx_threshold=draw(st.integers(1, 3)),
         in_order=draw(st.booleans()),
         discard_ns=draw(st.one_of(st.none(), st.integers(1, 60 * MS))),
+        tdd=draw(st.one_of(st.none(), patterns())),
+        phase_ns=draw(st.integers(0, 30 * MS)),
+        sr_ns=draw(st.one_of(st.just(0), st.integers(1, 20 * MS))),
+        header_bytes=draw(st.sampled_from([0, 9])),
+        drx=draw(st.one_of(st.none(), drxs())),
+    )
+
+
+@st.composite
+def drxs(draw: st.DrawFn) -> Drx:
+    on, short = draw(st.integers(1, 10 * MS)), draw(st.integers(0, 20 * MS))
+    return Drx(
+        on_ns=on,
+        inactivity_ns=draw(st.integers(0, 20 * MS)),
+        cycle_ns=on + draw(st.integers(0, 100 * MS)),
+        short_ns=on + short if short else 0,
+        short_cycles=draw(st.integers(1, 3)) if short else 0,
+    )
+
+
+@st.composite
+def patterns(draw: st.DrawFn) -> TddPattern:
+    down = draw(st.integers(0, 14))
+    return TddPattern(
+        slots=draw(st.sampled_from(["DDDSU", "DDDDDDDSUU", "DSUUU", "DSUDDDSUDD", "UD"])),
+        of=draw(st.sampled_from(["D", "U"])),
+        special=(down, draw(st.integers(0, 14 - down))),
+        ue_slots=draw(st.integers(0, 8)),
+        gnb_slots=draw(st.integers(1, 8)),
     )
 
 
@@ -143,7 +174,7 @@ class Numbered:
 
 
 @st.composite
-def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[Numbered], NativeLeg]:
+def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[Numbered], DrivenLeg]:
     """The same leg on both cores."""
     rlc, discipline = draw(st.one_of(st.none(), rlcs())), draw(disciplines)
     parameters = LegParameters(
@@ -159,7 +190,7 @@ def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[Numbered], NativeLeg]:
     capacity, seed = draw(capacities()), draw(st.integers(0, 2**32))
     return (
         make_leg(parameters, capacity(), Random(seed), rlc),
-        NativeLeg(parameters, capacity(), Random(seed), rlc),
+        DrivenLeg(parameters, capacity(), Random(seed), rlc),
     )
 
 

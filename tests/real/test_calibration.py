@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,11 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minitopo_dc import cli, clocks
+from minitopo_dc import cli, clocks, load
 from minitopo_dc.real import calibration
 from minitopo_dc.real.calibration import Arrivals, calibrate, send_through
 from minitopo_dc.real.probe_ends import SILENCE_S
-from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario import Scenario
 from tests.real.local_host import LocalHost
 
@@ -24,7 +24,8 @@ S = 1_000_000_000
 
 def scenario(**downlink: Any) -> Scenario:
     legs = [{"downlink": {"rate_mbps": 8, "jitter_ms": 0} | downlink}]
-    return Scenario.check({"transport": "tcp", "mode": "sc", "legs": legs}, "test")
+    fields = {"transport": "tcp", "mode": "sc", "legs": legs, "workload": {"duration_s": 2}}
+    return Scenario.check(fields, "test")
 
 
 @pytest.fixture
@@ -56,28 +57,51 @@ def arrived(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     ],
 )
 def test_too_few_packets_to_measure_are_an_error_with_advice(
-    times: list[int], words: str, arrived: list[int]
+    times: list[int], words: str, arrived: list[int], tmp_path: Path
 ) -> None:
     arrived += times
-    with pytest.raises(RunFailedError, match=f"{words}.*give more --seconds"):
-        calibrate(scenario(), 2)
+    result = calibrate(scenario(), tmp_path / "run")
+    assert result.status == "failed"
+    assert re.match(f"{words}.*give more --seconds", result.reason)
 
 
 @pytest.mark.usefixtures("arrived")
 def test_a_trace_that_begins_with_an_outage_is_no_division_by_zero(tmp_path: Path) -> None:
     trace = tmp_path / "trace.csv"
     trace.write_text("time_s,rate_mbps\n0,0\n5,8\n6,8\n", encoding="utf-8")
-    with pytest.raises(RunFailedError, match="0 packets arrived"):
-        calibrate(scenario(rate_mbps=None, trace=str(trace)), 2)
+    result = calibrate(scenario(rate_mbps=None, trace=str(trace)), tmp_path / "run")
+    assert "0 packets arrived" in result.reason
 
 
 @pytest.mark.usefixtures("arrived")
 def test_a_leg_that_loses_everything_is_one_line_on_the_command_line(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
-    assert cli.main(["calibrate", "--loss", "100", "--seconds", "2"]) == 1
+    words = ["calibrate", "--loss", "100", "--seconds", "2", "--output", str(tmp_path / "legs")]
+    assert cli.main(words) == 1
     assert capsys.readouterr().err.startswith("minitopo-dc: leg 1: 0 packets arrived")
+
+
+def test_a_calibration_is_a_campaign_that_load_and_show_read(
+    arrived: list[int],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
+    arrived += range(S, 2 * S, 1_500_000)  # 12 kbit each
+    root = tmp_path / "legs"
+    words = ["calibrate", "--legs", "8", "16", "--delay", "10", "--jitter", "0", "--seconds", "2"]
+    assert cli.main([*words, "--output", str(root)]) == 0
+    table = capsys.readouterr().out.partition("Results:")[0]
+    runs = load(root).set_index("leg")
+    assert [*runs.index] == [1, 2]
+    assert runs["rate_mbps"].to_numpy() == pytest.approx(8)
+    assert runs["ideal_rate_mbps"][2] == pytest.approx(16)
+    assert runs["delay_median_ms"][1] == pytest.approx(8.5)  # less 1.5 of serialisation
+    assert cli.main(["show", str(root)]) == 0
+    assert capsys.readouterr().out == table
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any, get_args
 import yaml
 
 from minitopo_dc.cli.options import add, field_quantity, listed
+from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import SettingsWarning, exists, quoted
 from minitopo_dc.fields.ranges import UPLINK_MBPS
@@ -21,7 +22,8 @@ from minitopo_dc.link import DelayCurve
 from minitopo_dc.numbers import WITH_UNIT, is_plain
 from minitopo_dc.registry import load_plugins
 from minitopo_dc.scenario import Clock, LegDirection, Mode, Scenario
-from minitopo_dc.scenario.presets import NAMES, XN_MS, DualConnectivity, PathError, set_value
+from minitopo_dc.scenario.carriers import KINDS, PAIRS
+from minitopo_dc.scenario.presets import NAMES, XN_MS, DualConnectivity, set_value
 from minitopo_dc.trace import DEFAULT_COLUMN
 from minitopo_dc.workloads import Workload, parse_workload
 
@@ -50,8 +52,8 @@ def add_legs(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LE
         nargs="+",
         default=legs,
         metavar="LEG",
-        help="downlinks: a rate in Mbit/s, a trace file, or RECORDING for RECORDING.down and "
-        f"RECORDING.up (default: {shown})",
+        help="rate in Mbit/s, trace, RECORDING of RECORDING.down and .up, or carriers: nr-tdd-100, "
+        f"en-dc (docs/carriers.md; default: {shown})",
     )
     group.add_argument(
         "--uplink",
@@ -88,23 +90,34 @@ def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     Raises:
         SettingsError: the numbers of values do not fit the number of legs.
     """
-    legs = listed(arguments.legs)
+    named = [pair for leg in listed(arguments.legs) for pair in _named(leg)]
+    legs = [leg for leg, _ in named]
     columns = _per_leg("--trace-column", arguments.trace_column, len(legs))
-    down = []
-    for leg, column in zip(legs, columns, strict=True):
+    uplinks = _uplinks(arguments, legs)
+    made: list[dict[str, Any]] = []
+    for (leg, fields), column, uplink in zip(named, columns, uplinks, strict=True):
         link = leg.partition("/")[0] if _is_pair(leg) else leg
         link = f"{link}{DOWN}" if _is_recording(link) else link
-        down.append(_capacity("--legs", link, str(column)))
-    made: list[dict[str, Any]] = [
-        {"downlink": downlink, "uplink": uplink}
-        for downlink, uplink in zip(down, _uplinks(arguments, legs), strict=True)
-    ]
+        downlink = {} if fields else _capacity("--legs", link, str(column))
+        ways = {"downlink": downlink, "uplink": uplink}
+        made.append(
+            {**fields, **{way: {**fields.get(way, {}), **own} for way, own in ways.items()}}
+        )
     for name, (field, *_) in BOTH.items():
         option, values = f"--{name}", getattr(arguments, name)
         for fields, value in zip(made, _per_leg(option, values, len(legs)), strict=True):
             if value is not None:
                 _put(fields, option, field, value)
     return made
+
+
+def _named(leg: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    """Return the legs of a name with the fields of a pair or carrier; none of another name."""
+    if exists(leg):
+        return [(leg, {})]
+    if leg in PAIRS:
+        return [(leg, fields) for fields in PAIRS[leg]]
+    return [(leg, {"carrier": leg} if leg.startswith(KINDS) else {})]
 
 
 def _put(fields: dict[str, Any], option: str, field: str, value: str) -> None:
@@ -257,7 +270,7 @@ def put(document: dict[str, Any], values: Mapping[str, Any], *fields: str) -> di
                 continue
             try:
                 set_value(document, path, value)
-            except PathError as error:
+            except InputError as error:
                 raise SettingsError(f"--set {error}") from None
     return document
 

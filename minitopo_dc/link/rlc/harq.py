@@ -12,33 +12,58 @@ from typing import Generic, TypeVar
 from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.rlc.parameters import RlcParameters
 from minitopo_dc.link.rlc.sdus import Segment
+from minitopo_dc.link.rlc.tdd import TddPattern
 
 
 class Slots:
     """Slots of equal length, counted from a leg's start; times are ns.
 
     A slot carries what its capacity passes from its begin to its end, to the bit: what rounding
-    takes from one slot is in the next.
+    takes from one slot is in the next. With a TDD pattern the capacity is its mean: what passes in
+    a period is divided among the slots of the direction by their symbols.
     """
 
-    __slots__ = ("_at", "_capacity", "_work", "length", "zero")
+    __slots__ = ("_at", "_capacity", "_period", "_rlc", "_tdd", "_work", "length", "zero")
 
-    def __init__(self, capacity: Capacity, length: int, zero: int) -> None:
-        """Make the grid; the begin of slot 0, `zero`, is time 0 of the capacity, which it owns."""
-        self.length = length
+    def __init__(self, capacity: Capacity, rlc: RlcParameters, zero: int) -> None:
+        """Make the grid; `zero` is time 0 of the capacity, which it owns."""
+        self._rlc = rlc
+        self._tdd = rlc.tdd or TddPattern()
+        self.length = rlc.slot_ns
+        self._period = self.length * len(self._tdd.slots)
         self.anchor(zero, capacity)
 
     def anchor(self, zero: int, capacity: Capacity | None = None) -> None:
-        """Let slot 0 begin at `zero` (ns); another capacity, if given, counts from there."""
+        """Let the pattern have its phase at `zero` (ns); another capacity counts from there."""
         self.zero = zero
         if capacity is not None:
             self._capacity = capacity
-        self._at = zero  # of the last look, and the bits from time 0 to it
-        self._work = 0
+        self._at = self._origin  # of the last look, and the bits from time 0 to it
+        self._work = self._bits_until(self._at)
 
     def following(self, time: int) -> int:
-        """Return the begin (ns) of the first slot that does not begin before `time`."""
-        return time + (self.zero - time) % self.length
+        """Return the begin (ns) of the first slot of the direction not before `time`."""
+        begin = time + (self._origin - time) % self.length
+        return begin + self._tdd.skips[self._place(begin)] * self.length
+
+    def requested(self, time: int) -> int:
+        """Return the first occasion (ns) of a scheduling request that is not before `time`."""
+        if not self._rlc.sr_ns:
+            return time
+        first = self._origin + self._tdd.request_slot * self.length
+        return time + (first - time) % self._rlc.sr_ns
+
+    def heard(self, time: int, active: int) -> int:
+        """Return when a terminal of DRX listens from `time` on, active last at `active` (ns)."""
+        if self._rlc.drx is None:
+            return time
+        return self._origin + self._rlc.drx.listens(time - self._origin, active - self._origin)
+
+    def again(self, begin: int) -> int:
+        """Return when a block of the slot that begins at `begin` may be sent again (ns)."""
+        if self._rlc.tdd is None:
+            return begin + self._rlc.harq_rtt_ns
+        return begin + self._tdd.rounds[self._place(begin)] * self.length
 
     def bits(self, begin: int) -> int:
         """Return how many bits the slot that begins at `begin` carries."""
@@ -52,10 +77,10 @@ class Slots:
         work = self._bits_until(begin)
         if self._bits_until(begin + self.length) > work:
             return begin
-        through = copy(self._capacity).finish(begin - self.zero, 1)
+        through = copy(self._capacity).finish(self._capacity_time(begin), 1)
         if through is None:
             return None
-        low, high = 2, (through + self.zero - begin) // self.length + 1
+        low, high = 2, (through + self.zero + self._period - begin) // self.length + 1
         while low < high:
             middle = (low + high) // 2
             if self._bits_until(begin + middle * self.length) > work:
@@ -65,11 +90,31 @@ class Slots:
         return begin + (low - 1) * self.length
 
     def rate_at(self, time: int) -> int:
-        """Return the capacity's rate in bit/s at a moment (ns)."""
+        """Return the capacity's rate in bit/s at a moment (ns), the mean of a TDD pattern."""
         return self._capacity.rate_at(time - self.zero)
 
+    @property
+    def _origin(self) -> int:
+        """Return the begin of a pattern (ns)."""
+        return self.zero - self._rlc.phase_ns
+
+    def _place(self, begin: int) -> int:
+        """Return the number in its pattern of the slot that begins at `begin`."""
+        return (begin - self._origin) // self.length % len(self._tdd.slots)
+
+    def _capacity_time(self, begin: int) -> int:
+        """Return the capacity's time at the begin of a slot.
+
+        It runs while slots of the direction do, at most a period ahead or behind.
+        """
+        if self._rlc.tdd is None:
+            return begin - self.zero
+        before, into = self._tdd.before, (begin - self._origin) % self._period
+        passed = self._period * before[into // self.length] // before[-1]
+        return begin - into + passed - self.zero
+
     def _bits_until(self, time: int) -> int:
-        return self._capacity.bits_between(0, time - self.zero)
+        return self._capacity.bits_between(0, self._capacity_time(time))
 
 
 T = TypeVar("T")
@@ -112,11 +157,10 @@ class Harq(Generic[T]):
     whenever its transmissions come.
     """
 
-    __slots__ = ("_limit", "_rng", "_rtt", "_waiting", "blocks", "error", "failures", "retries")
+    __slots__ = ("_limit", "_rng", "_waiting", "blocks", "error", "failures", "retries")
 
     def __init__(self, parameters: RlcParameters, rng: Random) -> None:
         self.error = parameters.block_error
-        self._rtt = parameters.harq_rtt_ns
         self._limit = parameters.harq_retransmissions
         self._rng = rng
         self._waiting: deque[Block[T]] = deque()  # in order of `due`
@@ -152,8 +196,8 @@ class Harq(Generic[T]):
         self.blocks += 1
         return Block(segments, begin, self._rng.random())
 
-    def outcome(self, block: Block[T], begin: int) -> BlockOutcome:
-        """Return what became of a transmission in the slot that began at `begin` (ns)."""
+    def outcome(self, block: Block[T], again: int) -> BlockOutcome:
+        """Return what became of a transmission; if it failed, the next one is from `again` on."""
         if block.fate >= self.error:
             return BlockOutcome.DECODED
         block.fate /= self.error
@@ -161,7 +205,7 @@ class Harq(Generic[T]):
             self.failures += 1
             return BlockOutcome.GIVEN_UP
         block.unsent = block.bits
-        block.due = begin + self._rtt
+        block.due = again
         self._waiting.append(block)
         return BlockOutcome.AGAIN
 

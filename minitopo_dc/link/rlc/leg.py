@@ -24,7 +24,7 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
   it will be lost is known when it is pushed.
 * Losses, delays and block errors have a random generator each: the k-th packet that joins the queue
   has the k-th draw of loss, the k-th delivered one that of delay, the k-th block that of errors.
-* Not modelled: headers of RLC and MAC, the number of HARQ processes, transport block sizes.
+* Not modelled: the number of HARQ processes, transport block sizes, status reports as traffic.
 """
 
 from __future__ import annotations
@@ -58,7 +58,17 @@ class RlcLeg(QueuedLeg[T]):
 
     __slots__ = (
         *("_harq", "_queue", "_reassembly", "_retransmissions", "_rlc", "_slots"),
-        *("_begin", "_free", "_grant", "_granted", "_stopped", "_wake"),
+        *(
+            "_active",
+            "_begin",
+            "_free",
+            "_grant",
+            "_granted",
+            "_other",
+            "_stopped",
+            "_waits",
+            "_wake",
+        ),
         *("_dropped_discard", "_dropped_radio", "_resent"),
     )
 
@@ -72,8 +82,11 @@ class RlcLeg(QueuedLeg[T]):
             self._air, parameters.delay, Random(rng.getrandbits(64)), in_order=rlc.in_order
         )
         self._harq: Harq[T] = Harq(rlc, Random(rng.getrandbits(64)))
-        self._slots = Slots(capacity, rlc.slot_ns, NOT_STARTED)
+        self._slots = Slots(capacity, rlc, NOT_STARTED)
         self._grant = parameters.grant_ns
+        self._waits = bool(parameters.grant_ns or rlc.sr_ns or rlc.drx)
+        self._active = -NEVER  # the begin of the latest new block
+        self._other: RlcLeg[Any] | None = None
         self._queue: SduQueue[T] = SduQueue(rlc.discard_ns)
         self._retransmissions: RetransmissionBuffer[T] = RetransmissionBuffer()
         self._stopped = False
@@ -164,8 +177,8 @@ class RlcLeg(QueuedLeg[T]):
 
     @property
     def mean_delay_ns(self) -> int:
-        """Return the mean propagation delay in ns as configured, and what HARQ adds on average."""
-        return self._reassembly.delay.mean_ns + self._rlc.mean_harq_wait_ns()
+        """Return the mean propagation delay in ns, and what HARQ and TDD add on average."""
+        return self._reassembly.delay.mean_ns + self._rlc.mean_wait_ns()
 
     def backlog_bytes(self, *, now: int) -> int:
         """Return the bytes not sent yet, and those to be sent again (TS 38.322, clause 5.5)."""
@@ -216,9 +229,17 @@ class RlcLeg(QueuedLeg[T]):
         return len(self._queue), self._queue.bytes
 
     def _join(self, packet: T, size: int, now: int, lost: bool, ecn: int) -> int:
-        if self._grant and self._ready() is None:
-            self._granted = now + self._grant
-        sdu = RlcSdu(packet, size, number=self._joined_packets, pushed=now, lost=lost, ecn=ecn)
+        if self._waits and self._ready() is None:
+            heard = self._slots.heard(now, self._activity(now)) if self._rlc.drx else now
+            self._granted = self._slots.requested(heard) + self._grant
+        sdu = RlcSdu(
+            *(packet, size),
+            number=self._joined_packets,
+            pushed=now,
+            lost=lost,
+            ecn=ecn,
+            header_bytes=self._rlc.header_bytes,
+        )
         self._queue.append(sdu)
         self._reassembly.expect(sdu)
         waiting = len(self._queue)
@@ -230,6 +251,19 @@ class RlcLeg(QueuedLeg[T]):
             self._plan()
             return 0
         return waiting
+
+    def pair(self, other: AnyLeg[Any]) -> None:
+        """Let what the terminal sends on the leg's other direction keep it awake."""
+        if isinstance(other, RlcLeg):
+            self._other = other
+
+    def _activity(self, now: int) -> int:
+        """Return when the terminal was active last (ns): it is while it has something to send."""
+        other = self._other
+        if other is None:
+            return self._active
+        other._advance(now)
+        return max(self._active, other._active if other._ready() is None else now)
 
     def _advance(self, now: int) -> None:
         """Run all slots that have ended by `now` (ns)."""
@@ -282,10 +316,11 @@ class RlcLeg(QueuedLeg[T]):
         blocks, room = self._harq.resend(bits, begin)
         segments = list(self._segments(room, begin))
         if segments:
+            self._active = begin
             blocks.append(self._harq.new_block(segments, begin))
             room -= blocks[-1].bits
         for block in blocks:
-            outcome = self._harq.outcome(block, begin)
+            outcome = self._harq.outcome(block, self._slots.again(begin))
             if outcome is BlockOutcome.DECODED:
                 self._reassembly.receive(block.segments, end)
             elif outcome is BlockOutcome.GIVEN_UP:

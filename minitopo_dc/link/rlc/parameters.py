@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from minitopo_dc.link.any_leg import LegStatistics
+from minitopo_dc.link.rlc.tdd import TddPattern
 from minitopo_dc.units import NS_PER_MS
 
 RlcMode = Literal["am", "um"]
@@ -29,6 +30,51 @@ MAX_RETX_THRESHOLD = 8
 
 
 @dataclass(frozen=True, slots=True)
+class Drx:
+    """When a terminal listens in connected mode (TS 38.321, clause 5.7; TS 36.321, clause 5.7).
+
+    It does for `inactivity_ns` after the begin of each new block; then for `on_ns` of each cycle,
+    first of `short_cycles` short ones, if any, then of long ones. Cycles begin with the pattern.
+
+    Raises:
+        ValueError: naming the one that is wrong, and what is allowed.
+    """
+
+    on_ns: int
+    inactivity_ns: int
+    cycle_ns: int
+    short_ns: int = 0
+    short_cycles: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a cycle that is not longer than what the terminal listens of it."""
+        for name, cycle in (("cycle", self.cycle_ns), ("short", self.short_ns or self.cycle_ns)):
+            if not 1 <= self.on_ns <= cycle:
+                raise ValueError(f"{name}_ns = {cycle} (allowed: on_ns, {self.on_ns}, or more)")
+
+    def listens(self, time: int, active: int) -> int:
+        """Return when it listens from `time` on; both times are ns from the begin of a cycle.
+
+        Args:
+            time: the moment.
+            active: the begin of the latest new block of either direction.
+        """
+        asleep = active + self.inactivity_ns
+        if time < asleep:
+            return time
+        changes = asleep + self.short_ns * self.short_cycles
+        if time < changes:
+            moment = self._on(time, self.short_ns)
+            if moment < changes:
+                return moment
+        return self._on(max(time, changes), self.cycle_ns)
+
+    def _on(self, time: int, cycle: int) -> int:
+        into = time % cycle
+        return time if into < self.on_ns else time - into + cycle
+
+
+@dataclass(frozen=True, slots=True)
 class RlcParameters:
     """RLC and HARQ of one direction; each default's source is with its constant.
 
@@ -47,6 +93,13 @@ class RlcParameters:
             False: each when it is complete, as by NR's (TS 38.322), where PDCP reorders.
         discard_ns: an SDU is dropped when nothing of it was sent for so long (discardTimer of
             TS 38.323, clause 5.3); None: never.
+        tdd: the slots that this direction has, and HARQ's round trips by slot in place of
+            `harq_rtt_ns`; None: every slot. The capacity is the mean over the pattern.
+        phase_ns: how far the slots and the pattern have got when the leg starts.
+        sr_ns: from one occasion of a scheduling request to the next (TS 38.213, clause 9.2.4), for
+            which a packet waits that finds nothing under way; 0: there is always one.
+        drx: when the terminal of a downlink listens; None: always.
+        header_bytes: of PDCP, RLC and MAC, which each packet has beside its own.
 
     Raises:
         ValueError: naming the one that is wrong, and what is allowed.
@@ -61,6 +114,11 @@ class RlcParameters:
     max_retx_threshold: int = MAX_RETX_THRESHOLD
     in_order: bool = True
     discard_ns: int | None = None
+    tdd: TddPattern | None = None
+    phase_ns: int = 0
+    sr_ns: int = 0
+    drx: Drx | None = None
+    header_bytes: int = 0
 
     def __post_init__(self) -> None:
         """Refuse a value out of range with a ValueError that names the field."""
@@ -74,17 +132,26 @@ class RlcParameters:
             ("harq_retransmissions", 0),
             ("status_ns", 0),
             ("max_retx_threshold", 1),
+            ("phase_ns", 0),
+            ("sr_ns", 0),
+            ("header_bytes", 0),
         ):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} = {getattr(self, name)} (allowed: {least} or more)")
         if self.discard_ns is not None and self.discard_ns < 1:
             raise ValueError(f"discard_ns = {self.discard_ns} (allowed: 1 or more, or none)")
 
-    def mean_harq_wait_ns(self) -> int:
-        """Return the mean delay (ns) that HARQ adds to a block that it does not give up."""
+    def mean_wait_ns(self) -> int:
+        """Return the mean delay (ns) of HARQ for what it delivers, and of the pattern's waits.
+
+        The half slot that a packet waits with FDD, too, does not count.
+        """
         decoded = [self.block_error**k for k in range(self.harq_retransmissions + 1)]
         mean = sum(k * share for k, share in enumerate(decoded)) / sum(decoded)
-        return round(mean * self.harq_rtt_ns)
+        if self.tdd is None:
+            return round(mean * self.harq_rtt_ns)
+        slots = mean * self.tdd.mean_round_slots() + self.tdd.mean_wait_slots() - 0.5
+        return round(slots * self.slot_ns)
 
 
 @dataclass(frozen=True, slots=True)

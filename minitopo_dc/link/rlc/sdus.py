@@ -15,18 +15,23 @@ T = TypeVar("T")
 
 
 class RlcSdu(Generic[T]):
-    """A packet in RLC, counted in bits of the packet alone.
-
-    Headers of RLC and MAC are not modelled.
-    """
+    """A packet in RLC, counted in bits of the packet and of its headers."""
 
     __slots__ = (
-        *("begun", "complete", "ecn", "gone", "lost", "missing", "number", "packet", "pushed"),
-        *("retransmitted", "sent", "size", "unsent"),
+        *("begun", "bits", "complete", "ecn", "gone", "lost", "missing", "number", "packet"),
+        *("pushed", "retransmitted", "sent", "size", "unsent"),
     )
 
     def __init__(
-        self, packet: T, size: int, *, number: int, pushed: int, lost: bool, ecn: int = 0
+        self,
+        packet: T,
+        size: int,
+        *,
+        number: int,
+        pushed: int,
+        lost: bool,
+        ecn: int = 0,
+        header_bytes: int = 0,
     ) -> None:
         self.packet = packet
         self.size = size
@@ -35,9 +40,11 @@ class RlcSdu(Generic[T]):
         self.lost = lost
         """Whether it will be lost behind the radio."""
         self.ecn = ecn
-        self.unsent = size * 8
+        self.bits = 8 * (size + header_bytes)
+        """Of the packet and its headers."""
+        self.unsent = self.bits
         """Bits that no block has carried yet."""
-        self.missing = size * 8
+        self.missing = self.bits
         """Bits that the receiver does not have yet."""
         self.retransmitted = 0
         """How often RLC was to send some of it again."""
@@ -51,7 +58,7 @@ class RlcSdu(Generic[T]):
     @property
     def started(self) -> bool:
         """Return whether some of it was sent."""
-        return self.unsent < self.size * 8
+        return self.unsent < self.bits
 
     @property
     def pending(self) -> bool:
@@ -153,7 +160,8 @@ class SduQueue(Generic[T]):
         if not self._sdus:
             return 0
         first = self._sdus[0]
-        return self.bytes * 8 - first.size * 8 + first.unsent
+        headers = len(self._sdus) * (first.bits - first.size * 8)
+        return self.bytes * 8 + headers - first.bits + first.unsent
 
     def expiry(self) -> int | None:
         """Return when discardTimer ends for the first SDU of which nothing was sent (ns)."""

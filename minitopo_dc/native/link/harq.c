@@ -42,7 +42,7 @@ block harq_new_block(harq *self, segment_ring segments, int64_t begin)
     return made;
 }
 
-int harq_outcome(harq *self, block *what, int64_t begin)
+int harq_outcome(harq *self, block *what, int64_t again)
 {
     if (what->fate >= self->error)
         return DECODED;
@@ -52,7 +52,7 @@ int harq_outcome(harq *self, block *what, int64_t begin)
         return GIVEN_UP;
     }
     what->unsent = what->bits;
-    what->due = begin + self->rtt;
+    what->due = again;
     block_ring_push(&self->waiting, *what);
     return AGAIN;
 }

@@ -230,6 +230,7 @@ void leg_flush(leg *self, int64_t now, which_fn *which, void *context, carried_r
 typedef struct {
     carried what;
     int64_t number, size, pushed;
+    int64_t bits;    /* of the packet and its headers */
     int64_t unsent;  /* bits that no block has carried yet */
     int64_t missing; /* bits that the receiver does not have yet */
     int64_t retransmitted;
@@ -256,6 +257,7 @@ DEFINE_RING(retransmission_ring, retransmission)
 typedef struct {
     leg *of;
     int in_order;
+    int64_t header_bytes; /* of each */
     rlc_sdu_ring active; /* in order of joining, without gaps: those neither delivered nor dropped, and some that are */
     int64_t front;       /* the number of the first active one */
     int64_t first;       /* of the first in the queue */
@@ -264,7 +266,7 @@ typedef struct {
     int64_t again_bits;
 } sdus;
 
-void sdus_begin(sdus *self, leg *of, int in_order);
+void sdus_begin(sdus *self, leg *of, const rlc_parameters *is);
 void sdus_end(sdus *self);
 /* The number behind the last active one's. */
 int64_t sdus_end_number(const sdus *self);
@@ -309,7 +311,7 @@ DEFINE_RING(block_ring, block)
 typedef struct {
     leg_counters *counters;
     double error;
-    int64_t rtt, limit;
+    int64_t limit;
     rng random;
     block_ring waiting; /* in order of `due` */
 } harq;
@@ -322,8 +324,8 @@ int64_t harq_first_due(const harq *self);
 int64_t harq_resend(harq *self, int64_t room, int64_t begin, block_ring *sent);
 /* The block takes the segments over. */
 block harq_new_block(harq *self, segment_ring segments, int64_t begin);
-/* What became of a transmission; AGAIN: HARQ has the block now. */
-int harq_outcome(harq *self, block *what, int64_t begin);
+/* What became of a transmission; AGAIN: HARQ has the block now, and sends it from `again` on. */
+int harq_outcome(harq *self, block *what, int64_t again);
 /* Forget the blocks that carry nothing any more. */
 void harq_purge(harq *self, const sdus *of);
 

@@ -8,6 +8,8 @@ struct rlc {
     block_ring sent;     /* in the slot that is being used */
     int64_t free;        /* from when on slots can be used */
     int64_t granted;     /* from when on the queue is sent */
+    int64_t active;      /* the begin of the latest new block */
+    leg *other;          /* direction, if it has RLC too; or NULL */
     int64_t begin, wake; /* of the next slot with work; when something happens */
 };
 
@@ -21,12 +23,48 @@ static void end(leg *self)
 
 /* Slots. */
 
-/* The begin of the first slot that does not begin before `time`. */
+/* `time` from the begin of a pattern. */
+static int64_t since_origin(const leg *self, wide time)
+{
+    return narrow(time - self->zero + self->rlc->is.phase);
+}
+
+/* The number in its pattern of the slot that begins at `begin`. */
+static int64_t place(const leg *self, int64_t begin)
+{
+    int64_t number = floor_div(since_origin(self, begin), self->rlc->is.slot), count = self->rlc->is.tdd.count;
+
+    return number - floor_div(number, count) * count;
+}
+
+static int64_t step_to(int64_t from, int64_t period)
+{
+    return -from - floor_div(-from, period) * period;
+}
+
+/* The begin of the first slot of the direction that does not begin before `time`. */
 static int64_t following(const leg *self, int64_t time)
 {
-    int64_t length = self->rlc->is.slot, to_zero = self->zero - time;
+    const rlc_parameters *is = &self->rlc->is;
+    int64_t begin = narrow((wide)time + step_to(since_origin(self, time), is->slot));
 
-    return narrow((wide)time + to_zero - floor_div(to_zero, length) * length);
+    return is->tdd.count ? begin + is->tdd.skips[place(self, begin)] * is->slot : begin;
+}
+
+/* The first occasion of a scheduling request that is not before `time`. */
+static int64_t requested(const leg *self, int64_t time)
+{
+    const rlc_parameters *is = &self->rlc->is;
+
+    return is->sr ? narrow((wide)time + step_to(since_origin(self, time) - is->request, is->sr)) : time;
+}
+
+/* When a block of the slot that begins at `begin` may be sent again. */
+static int64_t again(const leg *self, int64_t begin)
+{
+    const rlc_parameters *is = &self->rlc->is;
+
+    return begin + (is->tdd.count ? is->tdd.rounds[place(self, begin)] * is->slot : is->harq_rtt);
 }
 
 static int64_t slot_end(const leg *self, int64_t begin)
@@ -34,9 +72,24 @@ static int64_t slot_end(const leg *self, int64_t begin)
     return begin == NEVER ? NEVER : narrow((wide)begin + self->rlc->is.slot);
 }
 
-static wide bits_until(const leg *self, wide time)
+/* The capacity's time at the begin of a slot: it runs while slots of the direction do. */
+static int64_t capacity_time(const leg *self, wide begin)
 {
-    return capacity_bits_until(self->capacity, narrow(time - self->zero));
+    const rlc_parameters *is = &self->rlc->is;
+    const tdd_pattern *tdd = &is->tdd;
+    int64_t time = narrow(begin - self->zero), period, into;
+
+    if (!tdd->count)
+        return time;
+    period = is->slot * tdd->count;
+    into = since_origin(self, begin);
+    into -= floor_div(into, period) * period;
+    return time - into + narrow((wide)period * tdd->before[into / is->slot] / tdd->before[tdd->count]);
+}
+
+static wide bits_until(const leg *self, wide begin)
+{
+    return capacity_bits_until(self->capacity, capacity_time(self, begin));
 }
 
 /* The begin of the first slot from `begin` on that carries a bit; NEVER: there is none. */
@@ -47,10 +100,10 @@ static int64_t carrying(const leg *self, int64_t begin)
 
     if (bits_until(self, (wide)begin + length) > work)
         return begin;
-    through = capacity_first_bit(self->capacity, begin - self->zero);
+    through = capacity_first_bit(self->capacity, capacity_time(self, begin));
     if (through == NEVER)
         return NEVER;
-    high = wide_floor_div((wide)through + self->zero - begin, length) + 1;
+    high = wide_floor_div((wide)through + self->zero + length * self->rlc->is.tdd.count - begin, length) + 1;
     while (low < high) {
         wide middle = (low + high) / 2;
 
@@ -156,6 +209,46 @@ static void given_up(leg *self, const block *what, int64_t now)
     }
 }
 
+/* DRX. */
+
+static void advance(leg *self, int64_t now);
+
+/* When the terminal was active last: it is while it has something to send. */
+static int64_t activity(leg *self, int64_t now)
+{
+    leg *other = self->rlc->other;
+
+    if (other == NULL)
+        return self->rlc->active;
+    advance(other, now);
+    return later(self->rlc->active, ready(other) == NEVER ? other->rlc->active : now);
+}
+
+static int64_t listening(int64_t time, int64_t cycle, int64_t on)
+{
+    int64_t into = time - floor_div(time, cycle) * cycle;
+
+    return into < on ? time : time - into + cycle;
+}
+
+/* When the terminal listens from `now` on. */
+static int64_t heard(leg *self, int64_t now)
+{
+    const drx_cycles *drx = &self->rlc->is.drx;
+    int64_t time = since_origin(self, now), latest = activity(self, now), asleep, changes, moment;
+
+    if (latest != INT64_MIN && time < since_origin(self, latest) + drx->inactivity)
+        return now;
+    asleep = latest == INT64_MIN ? INT64_MIN : since_origin(self, latest) + drx->inactivity;
+    changes = asleep == INT64_MIN ? asleep : asleep + drx->short_cycle * drx->short_cycles;
+    if (time < changes) {
+        moment = listening(time, drx->short_cycle, drx->on);
+        if (moment < changes)
+            return now + moment - time;
+    }
+    return now + listening(later(time, changes), drx->cycle, drx->on) - time;
+}
+
 /* Using a slot. */
 
 /* Ask the queue's discipline of an SDU of which nothing was sent; 0: it is dropped. */
@@ -163,7 +256,7 @@ static int passes(leg *self, rlc_sdu *what, int64_t begin)
 {
     int size = (int)what->size;
 
-    if (self->discipline == NULL || what->unsent < what->size * 8)
+    if (self->discipline == NULL || what->unsent < what->bits)
         return 1;
     if (leg_dequeue(self, &what->what, size, what->ecn, begin - what->pushed, begin) >= 0)
         return 1;
@@ -200,7 +293,7 @@ static void conclude(leg *self, block *what, int64_t begin)
 {
     int64_t now = slot_end(self, begin);
 
-    switch (harq_outcome(&self->rlc->harq, what, begin)) {
+    switch (harq_outcome(&self->rlc->harq, what, again(self, begin))) {
     case AGAIN:
         return;
     case DECODED:
@@ -223,8 +316,10 @@ static void carry(leg *self, int64_t begin)
     own->free = now;
     room = harq_resend(&own->harq, room, begin, &own->sent);
     segments = next_segments(self, room, begin);
-    if (segment_ring_count(&segments))
+    if (segment_ring_count(&segments)) {
+        own->active = begin;
         block_ring_push(&own->sent, harq_new_block(&own->harq, segments, begin));
+    }
     while (block_ring_count(&own->sent)) {
         block first = block_ring_pop(&own->sent);
 
@@ -256,8 +351,8 @@ static int64_t join(leg *self, carried what, int size, int lost, int ecn, int64_
 {
     sdus *of = &self->rlc->sdus;
 
-    if (self->grant && ready(self) == NEVER)
-        self->rlc->granted = now + self->grant;
+    if ((self->grant || self->rlc->is.sr || self->rlc->is.drx.cycle) && ready(self) == NEVER)
+        self->rlc->granted = requested(self, self->rlc->is.drx.cycle ? heard(self, now) : now) + self->grant;
     sdus_join(of, (rlc_sdu){.what = what, .number = self->joined, .size = size, .pushed = now, .lost = lost, .ecn = ecn});
     if (self->counters.queue_packets <= 2) /* behind an SDU that is partly sent, discardTimer has a new first */
         plan(self);
@@ -353,13 +448,19 @@ void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_rand
     rlc *made = zeroed(1, sizeof(*made));
 
     made->is = *is;
-    made->harq = (harq){.counters = &self->counters, .rtt = is->harq_rtt, .limit = is->harq_retransmissions};
+    made->harq = (harq){.counters = &self->counters, .limit = is->harq_retransmissions};
     rng_set(&made->harq.random, block_random);
-    made->free = made->granted = INT64_MIN;
+    made->free = made->granted = made->active = INT64_MIN;
     made->begin = made->wake = NEVER;
-    sdus_begin(&made->sdus, self, is->in_order);
+    sdus_begin(&made->sdus, self, is);
     self->rlc = made;
     self->kind = &rlc_leg;
+}
+
+void leg_pair(leg *self, leg *other)
+{
+    if (self->rlc != NULL && other->rlc != NULL)
+        self->rlc->other = other;
 }
 
 void leg_set_block_error(leg *self, double error, int64_t mean_wait, int64_t now)

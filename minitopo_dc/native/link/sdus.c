@@ -1,9 +1,10 @@
 #include "link.h"
 
-void sdus_begin(sdus *self, leg *of, int in_order)
+void sdus_begin(sdus *self, leg *of, const rlc_parameters *is)
 {
     self->of = of;
-    self->in_order = in_order;
+    self->in_order = is->in_order;
+    self->header_bytes = is->header_bytes;
     self->front = self->first = self->whole = 1;
 }
 
@@ -43,7 +44,7 @@ int64_t sdus_end_number(const sdus *self)
 
 void sdus_join(sdus *self, rlc_sdu made)
 {
-    made.unsent = made.missing = made.size * 8;
+    made.bits = made.unsent = made.missing = (made.size + self->header_bytes) * 8;
     rlc_sdu_ring_push(&self->active, made);
     self->of->counters.queue_packets++;
     self->of->counters.queue_bytes += made.size;
@@ -69,7 +70,7 @@ static rlc_sdu *queued_from(const sdus *self, int64_t *number, int is_whole)
     for (; *number < sdus_end_number(self); ++*number) {
         rlc_sdu *at = sdus_active(self, *number);
 
-        if (at != NULL && at->unsent && !(is_whole && at->unsent < at->size * 8))
+        if (at != NULL && at->unsent && !(is_whole && at->unsent < at->bits))
             return at;
     }
     return NULL;
@@ -97,8 +98,11 @@ void sdus_send(sdus *self, rlc_sdu *what, int64_t bits)
 int64_t sdus_unsent_bits(sdus *self)
 {
     const rlc_sdu *first = sdus_first(self);
+    const leg_counters *in = &self->of->counters;
 
-    return first == NULL ? 0 : (self->of->counters.queue_bytes - first->size) * 8 + first->unsent;
+    if (first == NULL)
+        return 0;
+    return (in->queue_bytes + in->queue_packets * self->header_bytes) * 8 - first->bits + first->unsent;
 }
 
 /* The receiver. */

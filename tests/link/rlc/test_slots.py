@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.link import Capacity, make_capacity
+from minitopo_dc.link import Capacity, RlcParameters, make_capacity
 from minitopo_dc.link.rlc.harq import Slots
 from minitopo_dc.trace import OpportunityTrace, RateTrace
 
@@ -14,7 +14,7 @@ GAP = RateTrace("gap", (0, 3 * MS, 1000 * MS), (8_000_000, 0, 4_000_000), 1001 *
 
 
 def slots(capacity: Capacity, zero: int = 0) -> Slots:
-    return Slots(capacity, MS, zero)
+    return Slots(capacity, RlcParameters(), zero)
 
 
 @given(st.integers(-(10**9), 10**9), st.integers(-(10**9), 10**9))

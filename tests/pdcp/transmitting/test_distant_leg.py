@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 from hypothesis import given
@@ -184,7 +184,7 @@ def test_a_node_asks_for_what_passes_on_xn_and_for_half_its_queue_at_most(
     queue: dict[str, int], desired_bytes: int
 ) -> None:
     leg = WrittenLeg(ns_per_byte=1000)
-    node = LegNode(leg, Outstanding(leg), replace(FAR, **queue))
+    node = LegNode(leg, Outstanding(leg), replace(FAR, **cast(Any, queue)))
     assert node.status(0).desired_bytes == desired_bytes
 
 

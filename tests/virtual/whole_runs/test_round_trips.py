@@ -111,8 +111,8 @@ PAYLOAD = 1165
 
 def idle_s(round_trip_s: float) -> float:
     """How long a leg stands still in slow start, from 10 packets on (RFC 9002, section 7.2)."""
-    windows_s = (DOWN_S * 10 * 2**number for number in range(10))
-    return sum(max(0, round_trip_s + DOWN_S - window_s) for window_s in windows_s)
+    windows_s = (DOWN_S * 10 * 2.0**number for number in range(10))
+    return sum(max(0.0, round_trip_s + DOWN_S - window_s) for window_s in windows_s)
 
 
 @pytest.mark.parametrize("delay_ms", [10, 100])

@@ -1,9 +1,8 @@
-"""A transmitting PDCP entity in C, its split policy, and the reports that reach it."""
+"""PDCP entities of a bearer in C, and the reports that one makes and the other gets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -11,26 +10,32 @@ from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import library
 from minitopo_dc.native.models import (
     NEVER,
-    from_c_time,
+    NotNativeError,
     native_limit,
-    numbers_of,
     random_state,
     to_c_time,
 )
 from minitopo_dc.native.policy import AskedPolicy, has_twin, native_policy
-from minitopo_dc.native.receive import check_legs
 from minitopo_dc.pdcp import (
+    Delivery,
     FeedbackStatistics,
     FlowControl,
     HoldingStatistics,
-    Pdu,
+    LegReception,
     PduError,
+    ReceiveStatistics,
+    ReportMaker,
+    SnFormat,
     SplitPolicy,
+    StatusReport,
+    Timer,
     TransmitStatistics,
+    WaitingTime,
     decode_report,
     sees_legs,
     sn_format,
 )
+from minitopo_dc.pdcp.report import HEADER_BYTES, MAX_BYTES
 from minitopo_dc.pdcp.transmitting.legs import LEAD_NS
 
 TAKEN, STALE, IMPOSSIBLE = range(3)
@@ -70,7 +75,7 @@ class NativeTransmitter:
         self._follows = waits or bool(flow_control)
         numbers = sn_format(sn_bits)
         self._mask = numbers.modulus - 1
-        self.asked = None if has_twin(policy) else AskedPolicy(policy, states, may_wait=waits)
+        self.asked = None if has_twin(policy) else AskedPolicy(policy, len(states), may_wait=waits)
         """A split policy that C asks; None: it is in C."""
         split = native_policy(policy, len(states)) if self.asked is None else self.asked.pointer
         made = self._lib.transmit_new(
@@ -91,34 +96,6 @@ class NativeTransmitter:
     def disown(self) -> None:
         """Leave the entity to other C code, which frees it."""
         self._ffi.gc(self.pointer, None)
-
-    def push(self, sdu: int, size: int, now: int) -> bool:
-        """Take an SDU of `size` bytes; return False if it is dropped.
-
-        Raises:
-            PolicyError: the policy raised an error, or named a leg that does not exist.
-        """
-        taken = bool(self._lib.transmit_push_number(self.pointer, sdu, size, now))
-        self._check()
-        return taken
-
-    def poll(self, now: int) -> list[Pdu[int]]:
-        """Return the PDUs to submit to the legs.
-
-        Raises:
-            PolicyError: as `push` does.
-        """
-        pdus = list(self._ready(now))
-        self._check()
-        return pdus
-
-    def dropped(self) -> list[int]:
-        """Return the SDUs, since the last call, that are not sent."""
-        return numbers_of(partial(self._lib.transmit_dropped_number, self.pointer))
-
-    def next_timeout(self) -> int | None:
-        """Return when to poll again (ns), as of the last poll."""
-        return from_c_time(self._lib.transmit_next_timeout(self.pointer))
 
     def statistics(self) -> TransmitStatistics:
         """Return the counters up to now."""
@@ -151,17 +128,6 @@ class NativeTransmitter:
         fill = control.fill_packets or 0, *limits
         fields = *times, status_bytes, control.jitter, rate, *fill, control.loss
         return self._ffi.new("flow_control *", fields)
-
-    def _check(self) -> None:
-        if self.asked is not None:
-            self.asked.check()
-
-    def _ready(self, now: int) -> Iterator[Pdu[int]]:
-        leg, count = self._ffi.new("int *"), self._ffi.new("int64_t *")
-        number = self._ffi.new("uintptr_t *")
-        self._lib.transmit_settle(self.pointer, now)
-        while self._lib.transmit_poll_number(self.pointer, leg, count, number):
-            yield Pdu(leg[0], count[0], count[0] & self._mask, number[0])
 
 
 class NativeFeedback:
@@ -198,3 +164,120 @@ class NativeFeedback:
             counts = leg.pdus, leg.bytes, leg.reordered, leg.reordering_ns
             self._receptions[number] = (leg.next_count, *(min(count, NEVER) for count in counts))
         return int(self._lib.transmit_report(entity, report.number, self._receptions, now))
+
+
+DELIVERIES: tuple[Delivery, ...] = ("in-order", "out-of-order", "off")
+"""By the numbers of `native.h`."""
+MAX_LEGS = 16
+
+
+class NativeReceiver:
+    """The counterpart of `minitopo_dc.pdcp.ReceivingEntity` in C, for SDUs that are numbers.
+
+    Raises:
+        NotNativeError: too many legs.
+    """
+
+    def __init__(
+        self,
+        sn_format: SnFormat,
+        *,
+        t_reordering: Timer,
+        legs: int,
+        delivery: Delivery = "in-order",
+        legs_keep_order: bool = False,
+    ) -> None:
+        """Make an entity that expects COUNT 0 first."""
+        check_legs(legs)
+        module = library()
+        self._ffi, self._lib = module.ffi, module.lib
+        self._legs = legs
+        self._adaptive = t_reordering.is_adaptive
+        self._keeps_order = legs_keep_order
+        timer = to_c_time(t_reordering.ns)
+        if t_reordering.is_adaptive:
+            timer = self._lib.ADAPTIVE_T_REORDERING
+        made = self._lib.receive_new(
+            sn_format.bits, timer, legs, DELIVERIES.index(delivery), legs_keep_order
+        )
+        self.pointer = self._ffi.gc(made, self._lib.receive_free)
+        """The entity itself."""
+        self._counters = self._ffi.new("receive_counters *")
+
+    def disown(self) -> None:
+        """Leave the entity to other C code, which frees it."""
+        self._ffi.gc(self.pointer, None)
+
+    @property
+    def desynchronised(self) -> int:
+        """Return how many PDUs had another COUNT than the one that was concluded from their SN."""
+        return int(self._count().desynchronised)
+
+    def status(self, limit: int = MAX_BYTES) -> StatusReport:
+        """Return the present status report (clause 5.4.1), of at most `limit` bytes."""
+        room = min(limit, MAX_BYTES) - HEADER_BYTES
+        bitmap = self._ffi.new("uint8_t[]", max(room, 1))
+        used = self._lib.receive_status(self.pointer, bitmap, room)
+        return StatusReport(self._count().rx_deliv, bytes(self._ffi.buffer(bitmap, used)))
+
+    def statistics(self) -> ReceiveStatistics:
+        """Return the counters up to now."""
+        counters, legs = self._count(), self._legs
+        pdus = tuple(counters.pdus[0:legs])
+        return ReceiveStatistics(
+            pdus=pdus,
+            delivered=sum(pdus) - counters.duplicates - counters.old - counters.buffered,
+            duplicates=counters.duplicates,
+            old=counters.old,
+            missing=counters.missing,
+            t_reordering_expiries=counters.expiries,
+            buffered=counters.buffered,
+            buffered_maximum=counters.buffered_maximum,
+            waiting=WaitingTime(
+                count=sum(counters.waited[0:legs]),
+                total_ns=sum(counters.waited_ns[0:legs]),
+                maximum_ns=counters.waiting_maximum,
+                histogram=tuple(counters.histogram),
+            ),
+            t_reordering_ns=counters.t_reordering if self._adaptive else None,
+            missing_by_order=counters.missing_by_order if self._keeps_order else None,
+        )
+
+    def _count(self) -> Any:
+        self._lib.receive_count(self.pointer, self._counters)
+        return self._counters
+
+
+class NativeReportMaker(ReportMaker):
+    """Makes reports of what C counts."""
+
+    def __init__(self, entity: Any, sn_format: SnFormat, *, legs: int, **fields: Any) -> None:
+        """Take what `ReportMaker` takes, and a receiving entity in C."""
+        super().__init__(entity, sn_format, legs=legs, **fields)
+        module = library()
+        self._ffi, self._lib = module.ffi, module.lib
+        made = self._lib.report_maker_new(entity.pointer, sn_format.bits, legs)
+        self.pointer = self._ffi.gc(made, self._lib.report_maker_free)
+        """What counts."""
+        self._counts = self._ffi.new("reception[]", legs)
+
+    def disown(self) -> None:
+        """Leave the counters to other C code, which frees them."""
+        self._ffi.gc(self.pointer, None)
+
+    def _receptions(self) -> tuple[LegReception, ...]:
+        self._lib.report_maker_count(self.pointer, self._counts)
+        return tuple(
+            LegReception(leg.next_count, leg.pdus, leg.bytes, leg.reordered, leg.reordering_ns)
+            for leg in self._counts
+        )
+
+
+def check_legs(legs: int) -> None:
+    """Refuse a bearer with more legs than the native core has room for.
+
+    Raises:
+        NotNativeError: it has.
+    """
+    if legs > MAX_LEGS:
+        raise NotNativeError(f"a bearer over {legs} legs, more than {MAX_LEGS}")

@@ -1,0 +1,357 @@
+"""LTE and NR carriers by the names of radio engineers, and the plain legs that they are.
+
+A carrier says what an engineer knows of it: its band and width, the TDD pattern, layers and the
+quality of the channel. `fields` turns that into fields of a leg, each with a source in `SOURCES`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from minitopo_dc.fields.base import Settings, describe, quoted
+from minitopo_dc.fields.ranges import Milliseconds, Percent
+from minitopo_dc.link.rlc.tdd import SYMBOLS, SlotsOf, TddPattern
+from minitopo_dc.scenario.layer2 import DrxSettings, HarqSlots
+
+PRB: Final[Mapping[tuple[bool, int], Mapping[int, int]]] = {
+    (False, 15): {5: 25, 10: 52, 15: 79, 20: 106, 25: 133, 30: 160, 40: 216, 50: 270},
+    (False, 30): {10: 24, 20: 51, 30: 78, 40: 106, 50: 133, 60: 162, 80: 217, 90: 245, 100: 273},
+    (True, 120): {50: 32, 100: 66, 200: 132, 400: 264},
+}
+"""Resource blocks of a width in MHz, by whether the band is in FR2 and its subcarrier spacing in
+kHz (TS 38.104, tables 5.3.2-1 and 5.3.2-2)."""
+CQI: Final = (
+    *(0.1523, 0.377, 0.877, 1.4766, 1.9141, 2.4063, 2.7305, 3.3223),
+    *(3.9023, 4.5234, 5.1152, 5.5547, 6.2266, 6.9141, 7.4063),
+)
+"""Bits per symbol and layer of CQI 1 to 15 with up to 256QAM (TS 38.214, table 5.2.2.1-3)."""
+R_MAX: Final = 948 / 1024
+"""The highest code rate (TS 38.306, clause 4.1.2)."""
+BITS_256QAM: Final = 8
+OVERHEAD: Final = {("D", False): 0.14, ("U", False): 0.08, ("D", True): 0.18, ("U", True): 0.10}
+"""The part of a carrier's symbols that control and reference signals take, by direction and
+whether the band is in FR2 (TS 38.306, clause 4.1.2)."""
+TBS: Final[Mapping[float, str]] = {
+    5: "680 904 1096 1416 1800 2216 2600 3112 3496 4008 4392 4968 5736 6456 7224 7736 7992 9144 "
+    "9912 10680 11448 12576 13536 14112 15264 15840 18336",
+    10: "1384 1800 2216 2856 3624 4392 5160 6200 6968 7992 8760 9912 11448 12960 14112 15264 16416 "
+    "18336 19848 21384 22920 25456 27376 28336 30576 31704 36696",
+    15: "2088 2728 3368 4392 5352 6712 7736 9144 10680 11832 12960 15264 16992 19080 21384 22920 "
+    "24496 27376 29296 32856 35160 37888 40576 43816 45352 46888 55056",
+    20: "2792 3624 4584 5736 7224 8760 10296 12216 14112 15840 17568 19848 22920 25456 28336 30576 "
+    "32856 36696 39232 43816 46888 51024 55056 57336 61664 63776 75376",
+}
+"""Bits of a transport block of one layer that has all resource blocks of a width in MHz, by I_TBS 0
+to 26 (TS 36.213, table 7.1.7.2.1-1)."""
+LAST_OF_QPSK, LAST_OF_16QAM = {"D": 9, "U": 10}, {"D": 16, "U": 20}
+"""The last MCS of a modulation, at which I_TBS stays behind by one more (TS 36.213, tables
+7.1.7.1-1 and 8.6.1-1)."""
+FR2: Final = frozenset(("n257", "n258", "n260", "n261"))
+FR1_TDD: Final = frozenset(("n38", "n40", "n41", "n48", "n77", "n78", "n79"))
+FDD: Final = frozenset(("n1", "n3", "n5", "n7", "n8", "n20", "n25", "n28", "n66", "n71"))
+"""Bands (TS 38.101-1, table 5.2-1; TS 38.101-2, table 5.2-1)."""
+NR_HEADERS, LTE_HEADERS = 3 + 3 + 3, 2 + 2 + 3
+"""Bytes of headers of a packet of more than 255 bytes: PDCP and RLC (AM) with 18 bits of SN, MAC
+(TS 38.323, TS 38.322, TS 38.321, clause 6 of each); PDCP with 12, RLC with 10 bits (TS 36.323, TS
+36.322, TS 36.321)."""
+SHORT_S: Final = ("DDDDDDDSUU", "DDDSUUDDDD")
+"""Patterns whose S has 6 symbols of the downlink in networks; others have 10."""
+Cqi = Annotated[float, Field(ge=1, le=15)]
+Mcs = Annotated[int, Field(ge=0, le=28)]
+
+
+class Carrier(Settings):
+    """What NR and LTE carriers have in common."""
+
+    core_ms: Milliseconds = 5.0
+    """The one-way delay between base station and server."""
+    block_error_percent: Percent = 10.0
+    """The target of link adaptation (TS 38.214, clause 5.2.2.1; TS 36.213, clause 7.2.3)."""
+    sr_ms: Milliseconds = 10.0
+    """The period of scheduling requests; 0: a grant is there beforehand (a proactive grant)."""
+    grants: Literal[1, 2] = 1
+    """2: the first grant carries a buffer status report alone, and the packet waits for another."""
+    phase_ms: Milliseconds = 0.0
+    """How far slots and pattern have got at the start; cells of one operator have the same."""
+    drx: DrxSettings | None = None
+    """Connected-mode DRX, which only the virtual clock has; none: the terminal always listens."""
+
+    def _way(
+        self, rate_mbps: float, queue_packets: int, rlc: dict[str, Any], more: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the fields of one direction."""
+        of_both: dict[str, Any] = {
+            "mode": "am",
+            "block_error_percent": self.block_error_percent,
+            "harq_retransmissions": 4,
+            "max_retx_threshold": 32,
+            "phase_ms": self.phase_ms,
+        }
+        if "delay_ms" in more and self.drx is not None:
+            of_both["drx"] = self.drx
+        return {
+            "rate_mbps": round(rate_mbps, 1),
+            "queue_packets": queue_packets,
+            "rlc": of_both | rlc,
+            **more,
+        }
+
+    def _propagation(self) -> dict[str, Any]:
+        """Return what an uplink has from its downlink."""
+        return {"delay_ms": self.core_ms, "jitter_ms": 0.0}
+
+    def _grant(self, pattern: TddPattern, slot_ms: float) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what an uplink's RLC and the uplink itself have of requests and grants."""
+        if not self.sr_ms:
+            return {}, {}
+        grant_ms = slot_ms * pattern.request_slots(grants=self.grants)
+        return {"sr_ms": self.sr_ms}, {"grant_ms": grant_ms}
+
+
+class NrCarrier(Carrier):
+    """An NR carrier; by default 100 MHz of n78, the width that operators in Europe have."""
+
+    kind: Literal["nr"] = "nr"
+    band: str = "n78"
+    bandwidth_mhz: int = 100
+    scs_khz: Literal[15, 30, 120] | None = None
+    """The subcarrier spacing; None: 15 of FDD bands, 30 of TDD bands below 7 GHz, 120 above."""
+    tdd: str | None = None
+    """The pattern of a TDD band; None: DDDSU. FDD bands have none."""
+    layers: Annotated[int, Field(ge=1, le=8)] | None = None
+    """Of the downlink; None: 4 below 7 GHz, 2 above."""
+    cqi: Cqi | None = None
+    """The CQI of the downlink with up to 256QAM; None: 8 below 7 GHz, 7 above."""
+    uplink_layers: Annotated[int, Field(ge=1, le=4)] = 1
+    uplink_cqi: Cqi = 10.0
+    ue_slots: HarqSlots | None = None
+    """The least k1 and k2; None: 4, and 8 at 120 kHz."""
+    gnb_slots: HarqSlots | None = None
+    """The base station's time; None: 3, and 6 at 120 kHz."""
+
+    @property
+    def is_fr2(self) -> bool:
+        """Return whether the band is above 24 GHz."""
+        return self.band in FR2
+
+    @property
+    def downlink_layers(self) -> int:
+        """Return the layers of the downlink."""
+        return self.layers or (2 if self.is_fr2 else 4)
+
+    @property
+    def spacing_khz(self) -> int:
+        """Return the subcarrier spacing in kHz."""
+        return self.scs_khz or (120 if self.is_fr2 else 15 if self.band in FDD else 30)
+
+    @property
+    def slot_ms(self) -> float:
+        """Return the length of a slot (TS 38.211, clause 4.3.2)."""
+        return 15.0 / self.spacing_khz
+
+    def pattern(self, of: SlotsOf) -> TddPattern:
+        """Return the slots of one direction."""
+        slots = "D" if self.band in FDD else self.tdd or "DDDSU"
+        special = (6, 0) if slots in SHORT_S else (10, 0)
+        faster = 2 if self.is_fr2 else 1
+        ue, gnb = self.ue_slots or 4 * faster, self.gnb_slots or 3 * faster
+        return TddPattern(slots, of, special, ue, gnb)
+
+    def symbols_mbps(self, of: SlotsOf) -> float:
+        """Return millions of symbols per s and layer that carry data of a direction."""
+        blocks = PRB[self.is_fr2, self.spacing_khz][self.bandwidth_mhz]
+        all_of_them = blocks * 12 * SYMBOLS / self.slot_ms / 1000
+        return all_of_them * (1 - OVERHEAD[of, self.is_fr2]) * self.pattern(of).share
+
+    def highest_mbps(self, of: SlotsOf = "D") -> float:
+        """Return the highest rate (Mbit/s) of TS 38.306, clause 4.1.2, in the pattern's slots."""
+        layers = self.downlink_layers if of == "D" else self.uplink_layers
+        return layers * BITS_256QAM * R_MAX * self.symbols_mbps(of)
+
+    @model_validator(mode="after")
+    def _exists(self) -> Self:
+        bands = FR2 | FR1_TDD | FDD
+        if self.band not in bands:
+            allowed = ", ".join(sorted(bands, key=lambda band: int(band[1:])))
+            raise ValueError(f"band: {quoted(self.band)}; allowed: {allowed}")
+        widths = PRB.get((self.is_fr2, self.spacing_khz))
+        if widths is None:
+            raise ValueError(f"scs_khz: {self.scs_khz}; allowed of {self.band}: those of its range")
+        if self.bandwidth_mhz not in widths:
+            allowed = ", ".join(map(str, widths))
+            raise ValueError(f"bandwidth_mhz: {self.bandwidth_mhz}; allowed: {allowed}")
+        if self.band in FDD and self.tdd:
+            raise ValueError(f"tdd: {self.tdd}: {self.band} is FDD; allowed: none")
+        try:
+            period_ms = self.slot_ms * len(self.pattern("D").slots)
+        except ValueError as error:
+            raise ValueError(f"tdd: {error}") from None
+        if self.sr_ms % period_ms:
+            raise ValueError(f"sr_ms: {self.sr_ms:g}; allowed: multiples of {period_ms:g}, or 0")
+        return self
+
+    def fields(self) -> dict[str, dict[str, Any]]:
+        """Return the fields of a leg that is this carrier, by its directions."""
+        cqi = self.cqi or (7.0 if self.is_fr2 else 8.0)
+        request, grant = self._grant(self.pattern("U"), self.slot_ms)
+        down = self.symbols_mbps("D") * self.downlink_layers * _efficiency(cqi)
+        up = self.symbols_mbps("U") * self.uplink_layers * _efficiency(self.uplink_cqi)
+        return {
+            "downlink": self._way(down, 4096, self._rlc("D"), self._propagation()),
+            "uplink": self._way(up, 2000, self._rlc("U") | request, grant),
+        }
+
+    def _rlc(self, of: SlotsOf) -> dict[str, Any]:
+        pattern = self.pattern(of)
+        rlc = {"slot_ms": self.slot_ms, "status_ms": 70.0, "header_bytes": NR_HEADERS}
+        if pattern.is_fdd:
+            return rlc | {"harq_rtt_ms": self.slot_ms * pattern.rounds[0]}
+        return rlc | {
+            "tdd": pattern.slots,
+            "tdd_slots": of,
+            "special_symbols": pattern.special,
+            "ue_slots": pattern.ue_slots,
+            "gnb_slots": pattern.gnb_slots,
+        }
+
+
+class LteCarrier(Carrier):
+    """An LTE carrier with FDD."""
+
+    kind: Literal["lte"] = "lte"
+    bandwidth_mhz: Literal[5, 10, 15, 20] = 20
+    layers: Annotated[int, Field(ge=1, le=4)] = 2
+    mcs: Mcs = 20
+    uplink_mcs: Mcs = 16
+    uplink_percent: Annotated[float, Field(gt=0, le=100)] = 50.0
+    """The part of the uplink's resource blocks that the terminal has."""
+    core_ms: Milliseconds = 8.0
+
+    def highest_mbps(self) -> float:
+        """Return the downlink's highest rate (Mbit/s) with 64QAM (TS 38.306, clause 4.1.2)."""
+        return self.layers * _transport_block(self.bandwidth_mhz, 28, "D") / 1000
+
+    def fields(self) -> dict[str, dict[str, Any]]:
+        """Return the fields of a leg that is this carrier, by its directions."""
+        down = self.layers * _transport_block(self.bandwidth_mhz, self.mcs, "D") / 1000
+        up = _transport_block(self.bandwidth_mhz, self.uplink_mcs, "U") / 1000
+        rlc = {
+            "slot_ms": 1.0,
+            "harq_rtt_ms": 8.0,
+            "status_ms": 55.0,
+            "header_bytes": LTE_HEADERS,
+        }
+        request, grant = self._grant(TddPattern(ue_slots=4, gnb_slots=4), 1.0)
+        return {
+            "downlink": self._way(down, 1024, rlc, self._propagation()),
+            "uplink": self._way(up * self.uplink_percent / 100, 1024, rlc | request, grant),
+        }
+
+
+def _efficiency(cqi: float) -> float:
+    """Return bits per symbol and layer; between two CQIs in proportion."""
+    low = int(cqi)
+    return CQI[low - 1] + (cqi - low) * (CQI[min(low, len(CQI) - 1)] - CQI[low - 1])
+
+
+def _transport_block(bandwidth_mhz: int, mcs: int, of: SlotsOf) -> int:
+    """Return the bits of a block of one layer that has all resource blocks, in 1 ms."""
+    index = mcs - (mcs > LAST_OF_QPSK[of]) - (mcs > LAST_OF_16QAM[of])
+    return int(TBS[bandwidth_mhz].split()[index])
+
+
+NAMES: Final = re.compile(r"(lte|nr-fdd|nr-tdd|nr-mmwave)-([0-9]{1,4})")
+KINDS: Final = ("lte-", "nr-")
+"""How names of carriers begin."""
+BANDS: Final = {"nr-fdd": "n1", "nr-tdd": "n78", "nr-mmwave": "n258"}
+ALLOWED: Final = "lte-MHZ, nr-fdd-MHZ (n1), nr-tdd-MHZ (n78), nr-mmwave-MHZ (n258)"
+SATELLITE: Final = {"delay_ms": 25, "jitter_ms": 3, "loss_percent": 0.4, "queue_packets": 1000}
+"""Starlink in Belgium, 2022: round trips of 50 ms in the median (Michel et al., IMC 2022)."""
+PAIRS: Final[Mapping[str, tuple[Mapping[str, Any], ...]]] = {
+    "en-dc": ({"carrier": "lte-20"}, {"carrier": "nr-tdd-100"}),
+    "nr-dc": ({"carrier": "nr-tdd-100"}, {"carrier": "nr-mmwave-400"}),
+    "two-operators": (
+        {"carrier": "nr-tdd-100"},
+        {"carrier": {"kind": "nr", "bandwidth_mhz": 80, "tdd": "DDDDDDDSUU", "cqi": 6}},
+    ),
+    "5g-wifi": ({"carrier": "nr-tdd-100"}, {"wifi": {}, "delay_ms": 5, "jitter_ms": 0}),
+    "5g-satellite": (
+        {"carrier": "nr-tdd-100"},
+        {"downlink": SATELLITE | {"rate_mbps": 178}, "uplink": SATELLITE | {"rate_mbps": 17}},
+    ),
+}
+"""Legs that are compared together, by a name: the radio's, and what else a terminal may have."""
+
+
+def carrier(given: object) -> NrCarrier | LteCarrier:
+    """Return the carrier of a name such as `nr-tdd-100`, or of a mapping of its fields.
+
+    Raises:
+        ValueError: there is none; the message is one line that says what is allowed.
+    """
+    if isinstance(given, str):
+        return _named(given)
+    kinds: dict[Any, type[NrCarrier | LteCarrier]] = {"nr": NrCarrier, "lte": LteCarrier}
+    kind = given.get("kind") if isinstance(given, Mapping) else None
+    if kind not in kinds:
+        raise ValueError(f"{quoted(given)}; allowed: {ALLOWED}, or fields with kind: nr or lte")
+    try:
+        return kinds[kind].model_validate(given)
+    except ValidationError as error:
+        raise ValueError(describe(error, str(kind), kinds[kind]).replace("\n", "; ")) from None
+
+
+def _named(name: str) -> NrCarrier | LteCarrier:
+    match = NAMES.fullmatch(name)
+    if match is None:
+        raise ValueError(f"{quoted(name)}; allowed: {ALLOWED}")
+    kind, width = match[1], int(match[2])
+    if kind == "lte":
+        return carrier({"kind": "lte", "bandwidth_mhz": width})
+    return carrier({"kind": "nr", "band": BANDS[kind], "bandwidth_mhz": width})
+
+
+SOURCES: Final[Mapping[str, str]] = {
+    "downlink.rate_mbps": "N_PRB of TS 38.104, CQI of TS 38.214, table 5.2.2.1-3, overhead of TS "
+    "38.306; LTE: TS 36.213, table 7.1.7.2.1-1. CQI and layers of n78 are fitted to the medians of "
+    "operators in Europe, 600 to 810 Mbit/s (Fezeu et al., SIGCOMM 2024)",
+    "uplink.rate_mbps": "as the downlink; n78 has 24 to 96 Mbit/s there",
+    "delay_ms": "to a server near the core: a choice",
+    "jitter_ms": "slots, HARQ and grants are the jitter",
+    "downlink.queue_packets": "NR: RLC's queue of srsRAN Project; LTE: of srsRAN 4G",
+    "uplink.queue_packets": "a choice",
+    "rlc.mode": "default bearers of three captured networks",
+    "rlc.block_error_percent": "TS 38.214, clause 5.2.2.1; TS 36.213, clause 7.2.3",
+    "rlc.max_retx_threshold": "default bearers of three captured networks",
+    "rlc.phase_ms": "cells of one operator have the same",
+    "rlc.slot_ms": "TS 38.211, clause 4.3.2; TS 36.211, clause 4",
+    "rlc.status_ms": "a captured network's t-Reassembly of 65 ms (LTE: t-Reordering of 45 ms), and "
+    "the report's way",
+    "rlc.drx": "10, 100 and 160 ms of a captured NR network",
+    "rlc.header_bytes": "TS 38.323, TS 38.322, TS 38.321; TS 36.323, TS 36.322, TS 36.321",
+    "rlc.harq_rtt_ms": "k1 or k2 and the base station's time; LTE: TS 36.213, clauses 7 and 8",
+    "rlc.harq_retransmissions": "srsRAN Project; LTE: maxHARQ-Tx n5 of a captured network",
+    "rlc.tdd": "operators in Europe, from memory of Fezeu et al.",
+    "rlc.tdd_slots": "the direction",
+    "rlc.special_symbols": "captured and published configurations; U symbols of S carry no data",
+    "rlc.ue_slots": "least k1 and k2 of srsRAN Project; at 120 kHz twice that",
+    "rlc.gnb_slots": "a choice; at 120 kHz twice that",
+    "rlc.sr_ms": "sr-ConfigIndex 5 of a captured network (TS 36.213, table 10.1.5-1)",
+    "grant_ms": "from the request to the data: the base station's time, k2, and the pattern",
+}
+"""Where a carrier's value comes from, by the field of a leg, of both directions without `uplink` or
+`downlink`."""
+
+
+def values_of(of: NrCarrier | LteCarrier) -> Iterator[tuple[str, Any, str]]:
+    """Yield each field of a leg that a carrier stands for, with its value and its source."""
+    for way, fields in of.fields().items():
+        rlc = {f"rlc.{name}": value for name, value in fields["rlc"].items()}
+        for name, value in ({**fields, **rlc}).items():
+            if name != "rlc":
+                source = SOURCES.get(f"{way}.{name}") or SOURCES[name]
+                yield f"{way}.{name}", value, source
