@@ -28,10 +28,6 @@ GRACE_S = 2.0
 POLL_S = 0.02
 
 
-class NotAllowedError(SettingsError):
-    """Error: what a run left cannot be removed by this user."""
-
-
 @contextlib.contextmanager
 def registered() -> Iterator[str]:
     """Register a run of this process, and mark every process it starts meanwhile."""
@@ -57,13 +53,13 @@ def clean() -> dict[str, list[int]]:
         The processes that it ended, by the run's id.
 
     Raises:
-        NotAllowedError: what is left is another user's.
+        SettingsError: what is left is another user's.
     """
     removed = {}
     for entry in sorted(REGISTRY.glob("*.json")):
         if _owner_is_gone(entry):
             if not os.access(REGISTRY, os.W_OK):
-                raise NotAllowedError(f"{entry}: left by another user; use sudo minitopo-dc clean")
+                raise SettingsError(f"{entry}: left by another user; use sudo minitopo-dc clean")
             removed[entry.stem] = _end(entry.stem)
             shutil.rmtree(entry.with_suffix(""), ignore_errors=True)  # a Mininet script's files
             entry.unlink(missing_ok=True)
