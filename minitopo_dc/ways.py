@@ -80,7 +80,7 @@ def stacks_of(given: Sequence[str] | None = None, *, where: str = "stacks") -> l
     """
     known = mpquic_stacks()
     if given is None:
-        return [name for name in known if not known[name].missing()] or [*known][:1]
+        return [name for name in known if not known[name].obstacle()] or [*known][:1]
     if not given or len(set(given)) < len(given) or set(given) - known.keys():
         raise SettingsError(f"{where}: {quoted(' '.join(given))}; allowed: {', '.join(known)}")
     return [*given]
