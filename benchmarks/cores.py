@@ -25,6 +25,11 @@ LATE = {
     "t_reordering_ms": "adaptive",
     "legs_keep_order": True,
 }
+PLAIN = {
+    "downlink": {"rate_mbps": 700, "delay_ms": 6, "jitter_ms": 0, "queue_packets": 4096},
+    "uplink": {"rate_mbps": 76, "jitter_ms": 0, "queue_packets": 2000},
+}
+"""What a carrier of n78 carries, without slots and HARQ."""
 ROWS: dict[str, dict[str, Any]] = {
     "dc": {"mode": "dc"},
     "one leg": {"mode": "sc"},
@@ -32,6 +37,8 @@ ROWS: dict[str, dict[str, Any]] = {
     "dc, least-delay, late": {"mode": "dc", "pdcp": LATE},
 }
 OTHER_ROWS: dict[str, dict[str, Any]] = {
+    "radio leg": {"mode": "sc", "legs": [{"carrier": "nr-tdd-100"}]},
+    "plain leg": {"mode": "sc", "legs": [PLAIN]},
     "aioquic": {"mode": "dc", "transport": "quic"},
     "threshold": {"mode": "dc", "pdcp": {"split": "threshold"}},
     "bandit": {"mode": "dc", "pdcp": {"split": "bandit", "report_ms": 20}},

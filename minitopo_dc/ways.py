@@ -39,6 +39,7 @@ from minitopo_dc.results import client_rate, leg_series, path_rates, pdcp_series
 from minitopo_dc.results.files import read_numbers
 from minitopo_dc.results.kept_scenario import load_as_run, load_recorded, run_id
 from minitopo_dc.results.measures.account import few_losses
+from minitopo_dc.results.measures.limiting_factors import unused_legs
 from minitopo_dc.results.measures.named import MARGINS
 from minitopo_dc.results.measures.row_pairs import KINDS, better_legs
 from minitopo_dc.results.measures.verdict import Finding, agreement, findings
@@ -178,7 +179,7 @@ def _transport(name: str, names: Sequence[str]) -> str:
         return _protocol(name)
     alike = [other for other in names if _protocol(other) == _protocol(name)]
     stacks = [get_runner(other).stack for other in alike]
-    return get_runner(name).stack if all(stacks) and len(set(stacks)) == len(alike) else name
+    return get_runner(name).stack if mpquic_stacks().keys() >= set(stacks) else name
 
 
 def _variants(alike: Sequence[Scenario]) -> list[str]:
@@ -407,7 +408,8 @@ class Comparison:
         """Return what was found, first of DC and multipath, and what is to be known beside it."""
         found = [finding.sentence for finding in self.findings]
         agree = filter(None, [self.of_stacks])
-        return [*agree, *found, *self.better_legs[1], *few_losses(self.results)]
+        beside = (*self.better_legs[1], *unused_legs(self.results))
+        return [*agree, *found, *beside, *few_losses(self.results)]
 
     @property
     def sentence(self) -> str:

@@ -79,5 +79,5 @@ def test_python_says_the_same(output: Path) -> None:
         {"downlink": {"rate_mbps": 10}, "delay_ms": 40},
     ]
     workload = {"kind": "download", "size_mb": 0.3}
-    advice = advise(legs, workload=workload, seconds=600)
+    advice = advise(legs, workload=workload, seconds=600, stacks=["picoquic"])
     assert advice.sentence == json.loads((output / "advice.json").read_text())["sentence"]

@@ -139,7 +139,7 @@ def test_an_mtu_below_the_largest_packet_is_said_and_fails(
 
 def test_a_tunnel_of_atsss_needs_its_own_headers_too() -> None:
     tunnel = {"mode": "atsss", "transport": "mpquic-picoquic"}
-    for mtu_bytes, legs in ((1270, ["MTU of leg 1", "MTU of leg 2"]), (1271, [])):
+    for mtu_bytes, legs in ((1274, ["MTU of leg 1", "MTU of leg 2"]), (1275, [])):
         said = unmet(with_mtu(mtu_bytes, **tunnel))
         assert [words for words in said if "MTU" in words] == legs
 

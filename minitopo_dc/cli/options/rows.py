@@ -108,9 +108,8 @@ def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:
     for mode in modes:
         if mode not in MODES:
             raise SettingsError(f"--modes: {mode}; allowed: {', '.join(MODES)}")
-    transports = listed(
-        arguments.transports or _compared(base, chosen_stacks(arguments, base), paths)
-    )
+    default = _compared(base, chosen_stacks(arguments, base), paths)
+    transports = listed(arguments.transports or default)
     for name in transports:
         if name not in runner_names():
             raise SettingsError(f"--transports: {name}; allowed: {', '.join(runner_names())}")
