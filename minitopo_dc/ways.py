@@ -90,7 +90,7 @@ def stacks_of(
     """
     known = mpquic_stacks()
     if given is None:
-        built = [name for name, runner in known.items() if not runner.missing()]
+        built = [name for name, runner in known.items() if not runner.obstacle()]
         able = [name for name in built if control in (None, *known[name].congestion_controls)]
         return able or built[:1] or [*known][:1]
     if not given or len(set(given)) < len(given) or set(given) - known.keys():

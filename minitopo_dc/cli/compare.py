@@ -32,7 +32,7 @@ from minitopo_dc.cli.screen import (
     saved,
     say,
 )
-from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock, unavailable_reason
+from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock, run_obstacle
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_whole
 from minitopo_dc.numbers import whole
@@ -133,7 +133,7 @@ def execute(arguments: argparse.Namespace) -> int:
 def _tell_plan(ways: Mapping[str, Scenario], repetitions: int) -> int:
     clock = next(iter(ways.values())).clock
     print(f"{len(ways)} rows, {len(ways) * repetitions} runs on the {clock} clock")  # noqa: T201
-    reasons = {way: unavailable_reason(scenario) for way, scenario in ways.items()}
+    reasons = {way: run_obstacle(scenario) for way, scenario in ways.items()}
     for way, reason in reasons.items():
         if reason is not None:
             print(f"unsupported here: {way}: {reason}")  # noqa: T201
