@@ -1,9 +1,10 @@
-"""A leg in C."""
+"""A leg in C, which its driver there moves packets through."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
 from random import Random
+from typing import Any
 
 from minitopo_dc.link import (
     Capacity,
@@ -114,7 +115,7 @@ class NativeLeg:
         if loss is not None:
             self._lib.leg_set_loss(self.pointer, *native_loss(loss), now)
 
-    def pair(self, other: NativeLeg) -> None:
+    def pair(self, other: Any) -> None:
         """Let what the terminal sends on the leg's other direction keep it awake."""
         self._lib.leg_pair(self.pointer, other.pointer)
 
