@@ -20,7 +20,6 @@ from minitopo_dc.files import UnreadableError, read_text
 from minitopo_dc.installation import shipped
 from minitopo_dc.minitopo.drive import drive_paths
 from minitopo_dc.minitopo.experiment import read_experiment
-from minitopo_dc.minitopo.lines import ParameterError
 from minitopo_dc.minitopo.mapping import experiment_types
 from minitopo_dc.minitopo.topology import read_topology
 from minitopo_dc.scratch import scratch
@@ -193,6 +192,6 @@ def _check(name: str, text: str) -> None:
                 read_topology(path)
             else:
                 read_experiment(path, experiment_types())
-        except ParameterError as error:
+        except SettingsError as error:
             words = str(error).replace(f"{path}:", "line ").replace(str(path), "the file")
             raise SettingsError(f"template {name}: {words}") from None

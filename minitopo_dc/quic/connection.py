@@ -20,10 +20,9 @@ from minitopo_dc.quic.events import (
     Confirmed,
     DatagramFrame,
     Event,
-    PathAvailable,
     PathDeleted,
     PathStatistics,
-    PathSuspended,
+    PathUsable,
     Ready,
     StreamData,
     StreamReset,
@@ -216,10 +215,8 @@ class Connection:
                 yield Confirmed()
             elif kind == lib.MDC_CLOSED:
                 yield self._closed(CLOSERS[value])
-            elif kind == lib.MDC_PATH_AVAILABLE:
-                yield PathAvailable(value)
-            elif kind == lib.MDC_PATH_SUSPENDED:
-                yield PathSuspended(value)
+            elif kind in (lib.MDC_PATH_AVAILABLE, lib.MDC_PATH_SUSPENDED):
+                yield PathUsable(value, kind == lib.MDC_PATH_AVAILABLE)
             elif kind == lib.MDC_PATH_DELETED:
                 yield PathDeleted(value, self._path(state.deleted[event.offset]))
 
@@ -288,7 +285,7 @@ class Connection:
     # Paths.
 
     def open_path(self, local: Address, remote: Address, now: int) -> None:
-        """Open a path; it is used when `PathAvailable` tells that it was validated.
+        """Open a path; it is used when `PathUsable` tells that it was validated.
 
         Raises:
             StackError: multipath was not negotiated, there are too many paths, or the peer has

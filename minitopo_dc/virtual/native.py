@@ -250,15 +250,15 @@ class NativeHost(EndHost):
         lib, ffi = self._native.lib, library().ffi
         self._in_c = endpoint
         self._pointer = lib.network_host(self._native.pointer, self._native.handle(self))
-        parts = endpoint.in_c()
-        pointers = (ffi.cast("void *", part) for part in parts.pointers)
+        number = endpoint.number
+        pointers = (ffi.cast("void *", pointer) for pointer in endpoint.pointers())
         lib.host_endpoint(self._pointer, *pointers)
         for (source, destination), flow in self._flows.items():
             self._ways[source, destination] = flows[flow]
-            numbers = (-1 if source is None else parts.number(source), parts.number(destination))
+            numbers = (-1 if source is None else number(source), number(destination))
             lib.host_sends(self._pointer, flows[flow], *numbers)
         for flow in gets:
-            numbers = parts.number(flow.source), parts.number(flow.destination)
+            numbers = number(flow.source), number(flow.destination)
             lib.host_gets(self._pointer, flows[flow], *numbers)
 
     def wake(self, moment: int | None) -> None:

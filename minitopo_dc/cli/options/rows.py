@@ -235,13 +235,13 @@ def _compared(base: Scenario, stacks: Sequence[str], paths: PathSchedule | None)
     Where none of these stacks is built, aioquic's single path stands in for picoquic's.
     """
     single, _ = transports_of(stacks[0])
-    lacks = len(stacks) == 1 and single == "quic-picoquic" and get_runner(single).missing()
+    lacks = len(stacks) == 1 and single == "quic-picoquic" and get_runner(single).obstacle()
     return [
         runner.name if runner.name != single or not lacks else "quic"
         for runner in all_runners()
         if runner.compared
         and (runner.stack in stacks or runner.stack not in mpquic_stacks())
-        and runner.refusal(base.workload) is None
+        and runner.workload_obstacle(base.workload) is None
         and (base.clock == "real" or runner.has_virtual)
         and (paths is None or runner.takes_paths or not runner.multipath)
     ]
