@@ -33,7 +33,7 @@ from minitopo_dc.results.judge import blank_result, judge
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.trust import with_trust
 from minitopo_dc.runners.base import TransferFailed, runner_names
-from minitopo_dc.runs.check import runners_of, unsupported_reason
+from minitopo_dc.runs.check import obstacle_here
 from minitopo_dc.runs.element_settings import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.runs.needs import with_cautions
 from minitopo_dc.runs.perform import RunFailedError
@@ -321,7 +321,7 @@ class ExperimentMixin:
         """Run the flows, and keep the result."""
         scenario, directory = self.context.scenario, self.context.directory
         blank = blank_result(scenario, directory)
-        reason = unsupported_reason(scenario, runners_of(scenario))
+        reason = obstacle_here(scenario)
         if reason is not None:
             self._keep(replace(blank, status="unsupported", reason=reason))
             return

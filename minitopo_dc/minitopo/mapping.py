@@ -226,7 +226,7 @@ def _check_transports(experiment: Experiment, transport: str, workload: Workload
         if flow.transport is not None:
             word(flow.line, flow.transport, "transport", one_path)
     for name in [flow.transport or transport for flow in experiment.flows] or [transport]:
-        reason = get_runner(name).refusal(workload)
+        reason = get_runner(name).workload_obstacle(workload)
         if reason is not None:
             raise (source.one("duration") or experiment.type).error(reason)
 

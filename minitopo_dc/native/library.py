@@ -42,9 +42,9 @@ OTHER = "MINITOPO_DC_NATIVE"
 """The environment variable that names another build of it, e.g. one with sanitizers."""
 
 
-def missing() -> str | None:
+def obstacle() -> str | None:
     """Return why the native core cannot be used here and what to do, None when it can."""
-    return None if os.environ.get(OTHER) else EXTENSION.missing()
+    return None if os.environ.get(OTHER) else EXTENSION.obstacle()
 
 
 @functools.cache

@@ -26,14 +26,14 @@ class Stack:
         version: of its sources.
         congestion_controls: by its own names.
         load: gives `ffi` and `lib` of cffi, once loaded; raises `NotBuiltError` without it.
-        missing: says why it cannot be used here and what to do; None when it can.
+        obstacle: says why it cannot be used here and what to do; None when it can.
     """
 
     name: str
     version: str
     congestion_controls: tuple[str, ...]
     load: Callable[[], Any]
-    missing: Callable[[], str | None]
+    obstacle: Callable[[], str | None]
 
     def seed(self, value: int) -> None:
         """Draw all of its random numbers in this process from a seed from now on.

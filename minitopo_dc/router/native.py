@@ -113,11 +113,11 @@ def native_obstacle(hosts: Iterable[ElementSettings], *, asks_policies: bool = F
         hosts: the settings of their elements.
         asks_policies: whether C may ask a split policy in Python, which takes its time.
     """
-    lacking = (words for settings in hosts for words in _lacking(settings, asks_policies))
-    return library.missing() or next(lacking, None)
+    obstacles = (words for settings in hosts for words in _obstacles(settings, asks_policies))
+    return library.obstacle() or next(obstacles, None)
 
 
-def _lacking(settings: ElementSettings, asks_policies: bool) -> Iterator[str]:
+def _obstacles(settings: ElementSettings, asks_policies: bool) -> Iterator[str]:
     yield from _given("it", settings)
     if settings.backend == "kernel":
         yield "it has backend: kernel"

@@ -201,14 +201,17 @@ def needs(scenario: Scenario) -> list[Need]:
 
 
 def primary_leg(scenario: Scenario) -> str:
-    """Return a sentence on which leg has the roles of the primary one, and why.
+    """Return a sentence on which leg has the roles of the primary one, by their standards' names.
 
     Raises:
         SettingsError, TraceError: a trace is missing or wrong.
     """
     leg = scenario.leg_numbers[0]
     why = "least delay" if scenario.primary_leg == "nearest" else "as given"
-    return f"Leg {leg} is primary ({why}): it splits, has the uplink, begins multipath."
+    return (
+        f"Leg {leg} is primary ({why}): DC's master node and primaryPath (TS 37.340, 38.331), "
+        "multipath's initial path."
+    )
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ class Realtime(Workload):
         told = {name: value for name, value in report.items() if name != "bytes_received"}
         return measurement(told, report["bytes_in_time"], report["completion_s"])
 
-    def refusal(self, legs: int) -> str | None:  # noqa: ARG002
+    def obstacle(self, legs: int) -> str | None:  # noqa: ARG002
         """Return an error for too many frames, a wrong file or an impossible reset, else None."""
         if self.frames > MAX_FRAMES:
             return f"{self.frames} frames; allowed: at most {MAX_FRAMES:,}"

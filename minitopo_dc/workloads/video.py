@@ -198,7 +198,7 @@ class Video(Workload):
         )
         return Player(content, make_abr(self.abr, content, self.buffer_s), settings)
 
-    def refusal(self, legs: int) -> str | None:  # noqa: ARG002
+    def obstacle(self, legs: int) -> str | None:  # noqa: ARG002
         """Return an error of the video's file or of parameters that do not fit it, else None."""
         try:
             content = self.content

@@ -146,9 +146,9 @@ class StackRunner(BuiltInQuicRunner):
             cls.stack = cls.library.name
             cls.congestion_controls = names_of_controls(cls.library)
 
-    def missing(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Return what this machine lacks of the stack, None if nothing."""
-        return self.library.missing()
+        return self.library.obstacle()
 
     def virtual(self) -> VirtualTransport | None:
         """Return both ends for the virtual clock, as the stack takes time as an argument."""
@@ -256,7 +256,7 @@ class MultipathPicoquicRunner(MultipathStackRunner):
         """Return that it is multipath to the server, or with ATSSS a tunnel to the UPF."""
         return ("multipath", "atsss")
 
-    def proxy_refusal(
+    def proxy_obstacle(
         self,
         workload: Workload,  # noqa: ARG002
         options: Mapping[str, Any],

@@ -12,7 +12,7 @@ from minitopo_dc.advice import advise
 from minitopo_dc.cli.screen import print_runs
 from minitopo_dc.quic.picoquic import PICOQUIC
 
-needs_picoquic = pytest.mark.skipif(PICOQUIC.missing() is not None, reason="picoquic is not built")
+needs_picoquic = pytest.mark.skipif(PICOQUIC.obstacle() is not None, reason="picoquic is not built")
 SMALL = ["advise", "--legs", "30", "10", "--delay", "10", "40", "--size", "0.3", "--time", "600"]
 SMALL += ["--stacks", "picoquic"]
 

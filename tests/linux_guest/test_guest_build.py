@@ -31,7 +31,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_is_missing_is_told_with_the_command_that_makes_it(nowhere: Path) -> None:
     assert (
-        linux_guest.missing() == "the guest kernel is not built (get it: minitopo-dc build linux)"
+        linux_guest.obstacle() == "the guest kernel is not built (get it: minitopo-dc build linux)"
     )
     with pytest.raises(NotBuiltError, match="minitopo-dc build linux"):
         linux_guest.parts()
@@ -47,7 +47,7 @@ def test_a_kernel_beside_programs_of_another_version_is_told_so(nowhere: Path) -
     other = nowhere / "programs-0123456789abcdef" / linux_guest.AGENT
     other.parent.mkdir()
     other.write_bytes(b"an agent")
-    assert linux_guest.missing() == (
+    assert linux_guest.obstacle() == (
         "the guest's programs beside its kernel are not those of this version "
         "(get them: minitopo-dc build linux, under a minute)"
     )

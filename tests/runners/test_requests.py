@@ -37,7 +37,7 @@ START_S = 30.0  # for a Python program on a busy machine
 def serving(name: str, transfer: Transfer, host: Host) -> Iterator[Process]:
     """A runner's server, from when it listens; ended in order unless a test has killed it."""
     runner = get_runner(name)
-    if reason := runner.unsupported(transfer.congestion_control):
+    if reason := runner.run_obstacle(transfer.congestion_control):
         pytest.skip(reason)
     transfer.directory.mkdir(parents=True, exist_ok=True)
     files = (transfer.server_output, transfer.server_log)

@@ -302,11 +302,12 @@ def unused_legs(results: pd.DataFrame) -> list[str]:
     Args:
         results: runs with their `way` (`results_table`); those that are ok count.
     """
-    ok = results[(results["status"] == "ok") & (results["mode"] != "flows")]
+    ok = results[results["status"] == "ok"]
     known: dict[str, list[Loads]] = {}
     for way, run in zip(ok["way"], ok["directory"], strict=True):
         with suppress(ResultError, OSError, ValueError, KeyError):
-            known.setdefault(str(way), []).append(loads(Path(run)))
+            carried = loads(Path(run))
+            known.setdefault(str(way), []).append(carried)
     sentences = [words for way, runs in known.items() if (words := _unused_words(way, runs))]
     most = max((run.most for runs in known.values() for run in runs), default=1.0)
     if most < LITTLE:
