@@ -8,6 +8,7 @@ The carriers, and what their values rest on: docs/carriers.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import isnan
 from typing import Any
 
 import pandas as pd
@@ -100,7 +101,8 @@ def table(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
 
     def text(values: pd.Series[float]) -> str:
         interval = mean_interval(list(values))
-        return f"{values.mean():.3g} ± {(interval.high - interval.low) / 2:.2g}"
+        half = "" if isnan(interval.low) else f" ± {(interval.high - interval.low) / 2:.2g}"
+        return f"{values.mean():.3g}{half}"
 
     shown = runs.groupby(["network", "way"], sort=False)[measure].apply(text).unstack()
     return shown.reindex(columns=runs["way"].unique(), index=runs["network"].unique())
