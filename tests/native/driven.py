@@ -137,7 +137,7 @@ class DrivenTransmitter(NativeTransmitter):
         super().__init__(*args, **fields)
         self._error: BaseException | None = None
         if self.asked is not None:
-            self.asked.failed = self._keep
+            self.asked.fail = self._keep
 
     def _keep(self, error: BaseException) -> None:
         self._error = error
