@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 import minitopo_dc as dc
+from minitopo_dc.numbers import significant
 from minitopo_dc.scenario.carriers import PAIRS
 from minitopo_dc.statistics import mean_interval
 
@@ -101,8 +102,8 @@ def table(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
 
     def text(values: pd.Series[float]) -> str:
         interval = mean_interval(list(values))
-        half = "" if isnan(interval.low) else f" ± {(interval.high - interval.low) / 2:.2g}"
-        return f"{values.mean():.3g}{half}"
+        half = (interval.high - interval.low) / 2
+        return significant(values.mean()) + ("" if isnan(half) else f" ± {round(half, 1):g}")
 
     shown = runs.groupby(["network", "way"], sort=False)[measure].apply(text).unstack()
     return shown.reindex(columns=runs["way"].unique(), index=runs["network"].unique())
