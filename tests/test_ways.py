@@ -120,9 +120,8 @@ def test_ways_run_over_all_stacks_that_are_asked_for() -> None:
 def test_a_comparison_over_two_stacks_says_whether_they_agree() -> None:
     compared = dc.compare(WAYS, seeds=1, stacks=["picoquic", "noq"], progress=False)
     assert compared.sentence.startswith("With picoquic ")
-    assert {*compared.runs["transport"]} == {
-        f"{p}-{s}" for p in ("quic", "mpquic") for s in ("picoquic", "noq")
-    }
+    ways = ["DC (picoquic)", "DC (noq)", "MP-QUIC (picoquic)", "MP-QUIC (noq)"]
+    assert [*compared.table.index] == ways
 
 
 def test_a_comparison_has_a_row_a_way_with_its_interval(compared: Comparison) -> None:

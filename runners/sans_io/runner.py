@@ -10,11 +10,17 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from minitopo_dc.fields import PathPlan
-from minitopo_dc.quic.configuration import IDLE_TIMEOUT_S, SCHEDULERS, DemotedPaths, Experiment
 from minitopo_dc.quic.noq import NOQ
 from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.scheduler import known_scheduler
-from minitopo_dc.quic.stack import MAX_PATHS, Stack
+from minitopo_dc.quic.stack import (
+    IDLE_TIMEOUT_S,
+    MAX_PATHS,
+    SCHEDULERS,
+    DemotedPaths,
+    Experiment,
+    Stack,
+)
 from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner, runner
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.quic import (
@@ -74,6 +80,9 @@ class PathOptions(EcnOptions):
     # UDP payloads that wait at either end of that tunnel while its windows are closed, before more
     # are dropped: as many full ones as Linux's default receive buffer holds (`ReceiveBuffer`).
     tunnel_queue: int = Field(92, ge=1, le=100_000)
+    # How long a payload waits there for those before it (datagram mode 1 of TS 23.501, clause
+    # 5.32.6.2.2), which is more than two accesses differ by. 0: payloads have no number (mode 2).
+    tunnel_reordering_ms: float = Field(100.0, ge=0, le=10_000, allow_inf_nan=False)
 
     @model_validator(mode="after")
     def _weights_are_used(self) -> Self:
@@ -137,9 +146,9 @@ class StackRunner(BuiltInQuicRunner):
             cls.stack = cls.library.name
             cls.congestion_controls = names_of_controls(cls.library)
 
-    def missing(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Return what this machine lacks of the stack, None if nothing."""
-        return self.library.missing()
+        return self.library.obstacle()
 
     def virtual(self) -> VirtualTransport | None:
         """Return both ends for the virtual clock, as the stack takes time as an argument."""
@@ -218,9 +227,12 @@ def _counted_from(begin_s: float, values: dict[str, Any], *times: str) -> dict[s
     return values | moved
 
 
-TUNNEL_BYTES = 43
-"""By which a datagram of ATSSS's tunnel may be larger than the inner one: 2 of HTTP (Quarter Stream
-ID and Context ID), and the most that `mdc_send_datagram` leaves for QUIC's headers and tag."""
+NUMBER_BYTES = 4
+"""Of a payload's number in ATSSS's tunnel."""
+TUNNEL_BYTES = 43 + NUMBER_BYTES
+"""By which a datagram of ATSSS's tunnel may be larger than the inner one: the number, 2 of HTTP
+(Quarter Stream ID and Context ID), and the most that `mdc_send_datagram` leaves for QUIC's headers
+and tag."""
 OF_STREAMS = ("blest", "redundant")
 """Schedulers that DATAGRAM frames cannot have: they have no flow control (RFC 9221, section 5.3),
 and no copies are made of them."""
@@ -244,7 +256,7 @@ class MultipathPicoquicRunner(MultipathStackRunner):
         """Return that it is multipath to the server, or with ATSSS a tunnel to the UPF."""
         return ("multipath", "atsss")
 
-    def proxy_refusal(
+    def proxy_obstacle(
         self,
         workload: Workload,  # noqa: ARG002
         options: Mapping[str, Any],

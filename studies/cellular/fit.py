@@ -30,6 +30,7 @@ from minitopo_dc.trace import (
     channels_of,
     synthesise_drive,
 )
+from minitopo_dc.trace.embedded import DRIVE_S
 
 Vector = npt.NDArray[np.float64]
 REFERENCE = Path(__file__).with_name("reference")
@@ -37,8 +38,6 @@ SAMPLES, SAMPLES_KMH = 10_000, 720.0
 EVALUATIONS = 350
 FIRST_STEP = 0.3
 """Of the search, in the units of `STEPS`."""
-DRIVE_S = 1800
-"""Of the embedded drives (`scripts/traces.py`)."""
 CHECK_S = {"entire": 33 * 3600, "residential": 10 * 3600, "road": 10 * 3600}
 """33 h as the published set has; the segments longer than any, for their means."""
 NEAR_CELLS, NEAR = 0.05, 0.05

@@ -16,9 +16,9 @@ from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
 from minitopo_dc.cli.options.scenario import MODES, with_assignments
 from minitopo_dc.clocks import chosen_jobs
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.runners.sans_io.runner import PicoquicRunner
+from minitopo_dc.runners.sans_io.runner import StackRunner
 from minitopo_dc.scenario import Clock, Scenario
-from minitopo_dc.ways import scenario_of_row, ways_of
+from minitopo_dc.ways import scenario_of_row, stacks_of, ways_of
 from minitopo_dc.workloads import Download
 
 
@@ -114,8 +114,8 @@ def test_a_comparison_has_the_papers_and_the_deployable_dual_connectivity() -> N
     assert [*ways_of(made)] == ["leg 1", "DC (papers')", "DC (deployable, Xn 3 ms)"]
 
 
-def test_without_picoquic_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PicoquicRunner, "missing", lambda _: "not built")
+def test_without_a_stack_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StackRunner, "obstacle", lambda _: "not built")
     found = {row["transport"] for row in rows_of()}
     assert found == {"tcp", "mptcp", "quic", "mpquic-picoquic"}
 
@@ -150,13 +150,34 @@ def test_each_different_leg_runs_alone(legs: list[str], alone: list[int]) -> Non
 
 
 def test_the_virtual_clock_compares_what_runs_on_it_unless_told_otherwise() -> None:
-    assert [(row["transport"], row["mode"]) for row in rows_of()] == [
-        *(("tcp", mode) for mode in ("sc", "dc", "dc")),
-        ("mptcp", "multipath"),
-        *(("quic-picoquic", mode) for mode in ("sc", "dc", "dc")),
-        ("mpquic-picoquic", "multipath"),
-    ]
+    kernel = [*(("tcp", mode) for mode in ("sc", "dc", "dc")), ("mptcp", "multipath")]
+
+    def of_stack(name: str) -> list[tuple[str, str]]:
+        modes = ("sc", "dc", "dc")
+        return [*((f"quic-{name}", mode) for mode in modes), (f"mpquic-{name}", "multipath")]
+
+    def pairs(*options: str) -> list[tuple[str, str]]:
+        return [(row["transport"], row["mode"]) for row in rows_of(*options)]
+
+    assert pairs() == [*kernel, *(pair for name in stacks_of() for pair in of_stack(name))]
+    assert pairs("--stacks", "noq") == [*kernel, *of_stack("noq")]
+    assert pairs("--congestion-control", "bbr") == [*kernel, *of_stack("picoquic")]
     assert {row["transport"] for row in rows_of("--transports", "tcp")} == {"tcp"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--stacks", "tquic"], "--stacks: tquic; allowed: picoquic, noq"),
+        (["--stacks", "noq", "noq"], "--stacks: noq noq; allowed: picoquic, noq"),
+        (["--stacks", "noq", "--transports", "tcp"], "--stacks: not with --transports"),
+    ],
+)
+def test_a_stack_that_is_none_or_beside_transports_is_refused(
+    options: list[str], message: str
+) -> None:
+    with pytest.raises(SettingsError, match=message):
+        rows_of(*options)
 
 
 def test_a_receive_buffer_is_for_transports_that_have_the_option() -> None:

@@ -8,10 +8,8 @@ from typing import Any
 
 from minitopo_dc.link import AnyLeg
 from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.library import library
-from minitopo_dc.native.models import from_c_time
-from minitopo_dc.native.receive import NativeReceiver, NativeReceptions
-from minitopo_dc.native.transmit import NativeTransmitter
+from minitopo_dc.native.library import from_c_time, library
+from minitopo_dc.native.pdcp import NativeReceiver, NativeReportMaker, NativeTransmitter
 from minitopo_dc.pdcp import Pdu
 
 REFUSED, LOST, TAKEN = range(3)
@@ -29,7 +27,7 @@ def numbers_of(following: Callable[[Any], int]) -> list[int]:
 class DrivenLeg(NativeLeg, AnyLeg[int]):
     """A leg with the interface of any leg."""
 
-    def pair(self, other: AnyLeg[Any] | NativeLeg) -> None:
+    def pair(self, other: Any) -> None:
         """Let what the terminal sends on the leg's other direction keep it awake."""
         assert isinstance(other, NativeLeg)
         NativeLeg.pair(self, other)
@@ -123,7 +121,7 @@ class DrivenReceiver(NativeReceiver):
         return list(zip(counters.waited[0:legs], counters.waited_ns[0:legs], strict=True))
 
 
-class DrivenReceptions(NativeReceptions):
+class DrivenReports(NativeReportMaker):
     """What a receiving entity's reports count."""
 
     def push(self, sn: int, size: int, leg: int) -> None:
@@ -138,7 +136,7 @@ class DrivenTransmitter(NativeTransmitter):
         super().__init__(*args, **fields)
         self._error: BaseException | None = None
         if self.asked is not None:
-            self.asked.failed = self._keep
+            self.asked.fail = self._keep
 
     def _keep(self, error: BaseException) -> None:
         self._error = error

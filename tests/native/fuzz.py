@@ -18,7 +18,7 @@ from minitopo_dc.link import (
     UniformDelay,
     make_capacity,
 )
-from minitopo_dc.native.receive import DELIVERIES
+from minitopo_dc.native.pdcp import DELIVERIES
 from minitopo_dc.pdcp import (
     FlowControl,
     LegReception,
@@ -29,7 +29,7 @@ from minitopo_dc.pdcp import (
     sn_format,
 )
 from minitopo_dc.trace.model import OpportunityTrace, RateTrace
-from tests.native.driven import DrivenLeg, DrivenReceiver, DrivenReceptions, DrivenTransmitter
+from tests.native.driven import DrivenLeg, DrivenReceiver, DrivenReports, DrivenTransmitter
 
 POLICIES = ("batch", "duplicate", "least-delay", "proportional", "threshold", "bandit")
 EXTREMES = (0, 1, 2, 2**31, 2**32 - 1, 2**61, 2**62, 2**63 - 1)
@@ -48,7 +48,7 @@ def receiver(rng: Random, steps: int) -> None:
         delivery=rng.choice(DELIVERIES),
         legs_keep_order=rng.random() < 0.5,
     )
-    counts = DrivenReceptions(entity, sn_bits=bits, legs=legs)
+    counts = DrivenReports(entity, sn_format(bits), legs=legs, interval=1)
     now, sn = 0, 0
     for sdu in range(steps):
         jump = rng.choice((1, 1, 1, 2, -1, 2 ** (bits - 1), rng.getrandbits(18)))
@@ -60,7 +60,7 @@ def receiver(rng: Random, steps: int) -> None:
             entity.poll(now)
     entity.status(rng.choice((5, 6, 1500, 9000)))
     entity.statistics()
-    counts.receptions()
+    counts._receptions()
 
 
 def some_leg(rng: Random) -> DrivenLeg:

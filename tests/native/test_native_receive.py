@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.native.models import NotNativeError
-from minitopo_dc.native.receive import DELIVERIES
+from minitopo_dc.native.library import NotNativeError
+from minitopo_dc.native.pdcp import DELIVERIES
 from minitopo_dc.pdcp import INFINITE, ReceivingEntity, ReportMaker, Timer, sn_format
-from tests.native.driven import DrivenReceiver, DrivenReceptions
+from tests.native.driven import DrivenReceiver, DrivenReports
 from tests.native.extension import EXAMPLES, needs_native
 from tests.pdcp.receiving.test_t_reordering import FIRST_GAP_LATE
 
@@ -35,7 +35,7 @@ def test_an_entity_does_what_its_twin_does(data: st.DataObject) -> None:
     python: ReceivingEntity[int] = ReceivingEntity(numbers, **fields)
     native = DrivenReceiver(numbers, **fields)
     maker = ReportMaker(python, numbers, legs=legs, interval=1)
-    receptions = DrivenReceptions(native, sn_bits=bits, legs=legs)
+    reports = DrivenReports(native, numbers, legs=legs, interval=1)
     now, count = 0, 0
     near = st.one_of(st.integers(-3, 5), st.integers(-40, 200))
     far = st.integers(-numbers.modulus, numbers.modulus)
@@ -46,7 +46,7 @@ def test_an_entity_does_what_its_twin_does(data: st.DataObject) -> None:
             count = max(0, count + data.draw(near if what == "n" else far))
             sn, leg = count % numbers.modulus, data.draw(st.integers(0, legs - 1))
             maker.push(sn, 100 + sdu, leg)
-            receptions.push(sn, 100 + sdu, leg)
+            reports.push(sn, 100 + sdu, leg)
             true = data.draw(st.sampled_from([count, None]))
             kept = python.push(sn, sdu, leg, now, true)
             assert native.push(sn, sdu, leg, now, true) == kept
@@ -56,7 +56,7 @@ def test_an_entity_does_what_its_twin_does(data: st.DataObject) -> None:
         assert native.next_timeout() == python.next_timeout()
         assert native.statistics() == python.statistics()
         assert native.reordering() == python.reordering()
-        assert receptions.receptions() == maker._receptions()
+        assert reports._receptions() == maker._receptions()
         limit = data.draw(st.sampled_from([5, 9, 1500]))
         assert native.status(limit) == python.status(limit)
 

@@ -2,8 +2,8 @@
 
 Of one stack these are: the deployable Dual Connectivity (else the best row of it) and the best of
 multipath; each way of ATSSS against both; the best row of another split and that of the papers'
-split; the shortest and the longest t-Reordering of the best split; each row of Dual Connectivity
-and the better leg alone, for a warning. The better leg is that which was measured to be better, as
+split; the shortest and the longest t-Reordering of the best split; each row over several legs and
+the better leg alone, for a warning. The better leg is that which was measured to be better, as
 a trace's mean does not tell it: delay, losses and the order of fast and slow times count as well.
 """
 
@@ -31,6 +31,8 @@ KINDS = {
     "multipath": "multipath",
 }
 """What a mode is a kind of, in words."""
+WARNED = ("dc", "atsss", "multipath")
+"""The modes over several legs, which are to be no worse than one leg alone."""
 ENDS = ("multipath", "sc")
 """The modes that Dual Connectivity is set against."""
 PAPERS = "batch"
@@ -100,7 +102,7 @@ def _of_stack(runs: pd.DataFrame, score: Score) -> Iterator[tuple[Row, Row, bool
         yield from ((row, other, False) for other in best)
     for first, second in _of_splits(dual, score) if dual else ():
         yield first, second, False
-    for row in dual.items() if alone else ():
+    for row in _rows(runs[runs["mode"].isin(WARNED)]).items() if alone else ():
         yield row, _best(alone, score), True
 
 

@@ -22,7 +22,7 @@ from minitopo_dc.trace import (
     write_csv,
     write_mahimahi,
 )
-from scripts.traces import DRIVES, RECIPES, write_embedded
+from minitopo_dc.trace.embedded import DRIVES, RECIPES, write_embedded
 from tests import REPOSITORY
 from tests.trace.heard_cells import rate_traces
 

@@ -36,7 +36,7 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 from typing import Final, Protocol, Self
 
-from minitopo_dc.pdcp.formats.codec import PduError, SnFormat
+from minitopo_dc.pdcp.codec import PduError, SnFormat
 
 COUNTS: Final = 1 << 32
 """COUNT has 32 bits (TS 38.323 clause 6.3.5)."""

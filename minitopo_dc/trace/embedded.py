@@ -1,4 +1,4 @@
-"""Recipes of the traces in the repository: `python scripts/traces.py DIRECTORY`.
+"""Recipes of the traces in the repository: `python -m minitopo_dc.trace.embedded`.
 
 Each pair of traces stands for two operators' cells at the same time and place; both are independent
 draws. A drive has all carriers of two operators at once.
@@ -47,7 +47,7 @@ class Recipe:
         arguments = f"{self.seed}, {_DURATION_S}, {self.mean_mbps}, step_ms={_STEP_MS}"
         return (
             f"Synthetic LTE-like downlink capacity, no measurement (docs/traces.md).\n"
-            f"Made by: python scripts/traces.py traces\n"
+            f"Made by: python -m minitopo_dc.trace.embedded traces\n"
             f"that is synthesise({arguments}, cell=\n"
             f"{self.cell})"
         )
@@ -80,7 +80,7 @@ class DriveRecipe:
         noise = f" --noise {noise_db:g}" if noise_db else ""
         return (
             f"Synthetic channels of two operators on a drive, no measurement (docs/cellular.md).\n"
-            f"Made by: python scripts/traces.py traces\n"
+            f"Made by: python -m minitopo_dc.trace.embedded traces\n"
             f"that is: trace synthesise-drive cells.csv --environment {self.environment.name} "
             f"--seed {self.seed} --seconds {DRIVE_S}{noise}\n"
             f"and: trace channels cells.csv {self.name}.csv --scale {self.environment.scale:g}"
@@ -106,5 +106,5 @@ def write_embedded(directory: Path) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
-        sys.exit("usage: python scripts/traces.py DIRECTORY (an existing one)")
+        sys.exit("usage: python -m minitopo_dc.trace.embedded DIRECTORY (an existing one)")
     write_embedded(Path(sys.argv[1]))

@@ -1,4 +1,4 @@
-"""A transmitting PDCP entity in C, its split policy, and the reports that reach it."""
+"""PDCP entities of a bearer in C, and the reports that one makes and the other gets."""
 
 from __future__ import annotations
 
@@ -7,26 +7,35 @@ from random import Random
 from typing import Any
 
 from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.library import library
-from minitopo_dc.native.models import (
+from minitopo_dc.native.library import (
     NEVER,
+    NotNativeError,
+    library,
     native_limit,
     random_state,
     to_c_time,
 )
 from minitopo_dc.native.policy import AskedPolicy, has_twin, native_policy
-from minitopo_dc.native.receive import check_legs
 from minitopo_dc.pdcp import (
+    Delivery,
     FeedbackStatistics,
     FlowControl,
     HoldingStatistics,
+    LegReception,
     PduError,
+    ReceiveStatistics,
+    ReportMaker,
+    SnFormat,
     SplitPolicy,
+    StatusReport,
+    Timer,
     TransmitStatistics,
+    WaitingTime,
     decode_report,
     sees_legs,
     sn_format,
 )
+from minitopo_dc.pdcp.report import HEADER_BYTES, MAX_BYTES
 from minitopo_dc.pdcp.transmitting.legs import LEAD_NS
 
 TAKEN, STALE, IMPOSSIBLE = range(3)
@@ -155,3 +164,120 @@ class NativeFeedback:
             counts = leg.pdus, leg.bytes, leg.reordered, leg.reordering_ns
             self._receptions[number] = (leg.next_count, *(min(count, NEVER) for count in counts))
         return int(self._lib.transmit_report(entity, report.number, self._receptions, now))
+
+
+DELIVERIES: tuple[Delivery, ...] = ("in-order", "out-of-order", "off")
+"""By the numbers of `native.h`."""
+MAX_LEGS = 16
+
+
+class NativeReceiver:
+    """The counterpart of `minitopo_dc.pdcp.ReceivingEntity` in C, for SDUs that are numbers.
+
+    Raises:
+        NotNativeError: too many legs.
+    """
+
+    def __init__(
+        self,
+        sn_format: SnFormat,
+        *,
+        t_reordering: Timer,
+        legs: int,
+        delivery: Delivery = "in-order",
+        legs_keep_order: bool = False,
+    ) -> None:
+        """Make an entity that expects COUNT 0 first."""
+        check_legs(legs)
+        module = library()
+        self._ffi, self._lib = module.ffi, module.lib
+        self._legs = legs
+        self._adaptive = t_reordering.is_adaptive
+        self._keeps_order = legs_keep_order
+        timer = to_c_time(t_reordering.ns)
+        if t_reordering.is_adaptive:
+            timer = self._lib.ADAPTIVE_T_REORDERING
+        made = self._lib.receive_new(
+            sn_format.bits, timer, legs, DELIVERIES.index(delivery), legs_keep_order
+        )
+        self.pointer = self._ffi.gc(made, self._lib.receive_free)
+        """The entity itself."""
+        self._counters = self._ffi.new("receive_counters *")
+
+    def disown(self) -> None:
+        """Leave the entity to other C code, which frees it."""
+        self._ffi.gc(self.pointer, None)
+
+    @property
+    def desynchronised(self) -> int:
+        """Return how many PDUs had another COUNT than the one that was concluded from their SN."""
+        return int(self._count().desynchronised)
+
+    def status(self, limit: int = MAX_BYTES) -> StatusReport:
+        """Return the present status report (clause 5.4.1), of at most `limit` bytes."""
+        room = min(limit, MAX_BYTES) - HEADER_BYTES
+        bitmap = self._ffi.new("uint8_t[]", max(room, 1))
+        used = self._lib.receive_status(self.pointer, bitmap, room)
+        return StatusReport(self._count().rx_deliv, bytes(self._ffi.buffer(bitmap, used)))
+
+    def statistics(self) -> ReceiveStatistics:
+        """Return the counters up to now."""
+        counters, legs = self._count(), self._legs
+        pdus = tuple(counters.pdus[0:legs])
+        return ReceiveStatistics(
+            pdus=pdus,
+            delivered=sum(pdus) - counters.duplicates - counters.old - counters.buffered,
+            duplicates=counters.duplicates,
+            old=counters.old,
+            missing=counters.missing,
+            t_reordering_expiries=counters.expiries,
+            buffered=counters.buffered,
+            buffered_maximum=counters.buffered_maximum,
+            waiting=WaitingTime(
+                count=sum(counters.waited[0:legs]),
+                total_ns=sum(counters.waited_ns[0:legs]),
+                maximum_ns=counters.waiting_maximum,
+                histogram=tuple(counters.histogram),
+            ),
+            t_reordering_ns=counters.t_reordering if self._adaptive else None,
+            missing_by_order=counters.missing_by_order if self._keeps_order else None,
+        )
+
+    def _count(self) -> Any:
+        self._lib.receive_count(self.pointer, self._counters)
+        return self._counters
+
+
+class NativeReportMaker(ReportMaker):
+    """Makes reports of what C counts."""
+
+    def __init__(self, entity: Any, sn_format: SnFormat, *, legs: int, **fields: Any) -> None:
+        """Take what `ReportMaker` takes, and a receiving entity in C."""
+        super().__init__(entity, sn_format, legs=legs, **fields)
+        module = library()
+        self._ffi, self._lib = module.ffi, module.lib
+        made = self._lib.report_maker_new(entity.pointer, sn_format.bits, legs)
+        self.pointer = self._ffi.gc(made, self._lib.report_maker_free)
+        """What counts."""
+        self._counts = self._ffi.new("reception[]", legs)
+
+    def disown(self) -> None:
+        """Leave the counters to other C code, which frees them."""
+        self._ffi.gc(self.pointer, None)
+
+    def _receptions(self) -> tuple[LegReception, ...]:
+        self._lib.report_maker_count(self.pointer, self._counts)
+        return tuple(
+            LegReception(leg.next_count, leg.pdus, leg.bytes, leg.reordered, leg.reordering_ns)
+            for leg in self._counts
+        )
+
+
+def check_legs(legs: int) -> None:
+    """Refuse a bearer with more legs than the native core has room for.
+
+    Raises:
+        NotNativeError: it has.
+    """
+    if legs > MAX_LEGS:
+        raise NotNativeError(f"a bearer over {legs} legs, more than {MAX_LEGS}")
