@@ -7,7 +7,8 @@ The protocol (protocol.md) is older than the first run, and says what is asked. 
 - `assumption`: the first networks of `radio` with one assumption changed;
 - `partners`: the same with two of `STRONGEST` changed;
 - `sobol`: a design for Sobol indices over the factors of `radio`;
-- `workloads`: the first networks of `radio` with other things than downloads.
+- `workloads`: the first networks of `radio` with other things than downloads;
+- `tcp`: the same with TCP over Dual Connectivity against MPTCP, and CUBIC.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
-from answer_networks import DUAL, PAIR, RADIO, STACKS, TRANSPORT, network, of_way
+from answer_networks import DUAL, KERNEL, PAIR, RADIO, STACKS, TRANSPORT, network, of_way
 from answer_report import report
 from campaign import DOWNLOADS
 from networks import Fields, Point
@@ -35,7 +36,6 @@ WORKLOADS: Mapping[str, Any] = {
     "call": dc.Realtime(bitrate_mbps=1.5, duration_s=20),
     "video": dc.Video(),
 }
-HOLD_OUT_SEED = 20261129
 
 
 class Points(NamedTuple):
@@ -46,12 +46,13 @@ class Points(NamedTuple):
     assumption: int
     sobol: int
     workloads: int
+    tcp: int
 
 
 POINTS = {
-    "full": Points(256, 256, 128, 128, 32),
-    "quick": Points(8, 4, 4, 2, 2),
-    "sample": Points(40, 0, 0, 0, 0),  # on the real clock
+    "full": Points(256, 256, 128, 128, 32, 32),
+    "quick": Points(8, 4, 4, 2, 2, 1),
+    "sample": Points(40, 0, 0, 0, 0, 0),  # on the real clock
 }
 
 
@@ -74,6 +75,8 @@ def cases(version: str) -> Iterator[Case]:
     for point, stack, name in product(networks[: number.workloads], STACKS, WORKLOADS):
         labels = {"workload_kind": name}
         yield from at("workloads", point, stack, (1,), labels=labels, only=PAIR)
+    for point in networks[: number.tcp]:
+        yield from at("tcp", {**point, "control": "cubic"}, KERNEL, (1,), only=PAIR)
 
 
 def at(

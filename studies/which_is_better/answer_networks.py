@@ -11,7 +11,7 @@ from ways import ALONE, MULTIPATH
 
 import minitopo_dc as dc
 
-STACKS = "picoquic", "noq"
+STACKS, KERNEL = ("picoquic", "noq"), "Linux"
 DUAL, TRANSPORT = PAIR = "dc", "multipath"
 CARRIERS: Mapping[str, tuple[dc.Leg, dc.Leg]] = {
     "n78 100 + LTE 20": (dc.nr("n78", 100), dc.lte(20)),
@@ -37,15 +37,15 @@ CONTROLS = {"picoquic": {"cubic": "cubic", "bbr": "bbr"}, "noq": {"cubic": "cubi
 
 def network(point: Point, stack: str) -> dc.Scenario:
     """Return the scenario of a network, without a way."""
-    control = CONTROLS[stack][point["control"]]
+    control = CONTROLS[stack][point["control"]] if stack in CONTROLS else point["control"]
     if "pair" not in point:
         base = dc.Scenario(**fields_of({**point, "control": control}))
         return base.evolve(transport=f"quic-{stack}", primary_leg="nearest")
     return dc.Scenario(
-        transport=f"quic-{stack}",
+        transport="tcp" if stack == KERNEL else f"quic-{stack}",
         mode="sc",
         clock="virtual",
-        options={"receive_buffer_bytes": 33_554_432},
+        options={} if stack == KERNEL else {"receive_buffer_bytes": 33_554_432},
         congestion_control=control,
         primary_leg="nearest",
         legs=[leg(point, number) for number in (1, 2)],
@@ -71,5 +71,6 @@ def of_way(base: dc.Scenario, way: str, xn_ms: float) -> dc.Scenario:
     if way == DUAL:
         return base.with_dc("deployable", xn_ms=nine(xn_ms))
     if way == TRANSPORT:
-        return base.evolve(transport=f"mp{base.transport}", **MULTIPATH)
+        several = "mptcp" if base.transport == "tcp" else f"mp{base.transport}"
+        return base.evolve(transport=several, **MULTIPATH)
     return base.evolve(**ALONE[way])

@@ -15,7 +15,7 @@ from scipy.stats import sobol_indices
 from ways import ALONE
 
 from minitopo_dc import plots
-from minitopo_dc.statistics import bootstrap_interval, outcomes, signs
+from minitopo_dc.statistics import bootstrap_interval, mean_interval, outcomes, signs
 
 COLOURS = {"DC better": "#0072B2", "multipath better": "#D55E00"}
 MEASURES = {
@@ -25,6 +25,8 @@ MEASURES = {
     "video": "bitrate_mbps",
 }
 """Of each workload, what the user feels first."""
+HOLD_OUT_SEED = 20261129
+"""Of the half at which a rule is judged (protocol.md)."""
 
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
@@ -35,12 +37,20 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
             ratios = {name: by_stack(runs, population, name) for name in STACKS}
             yield f"Population: {population}", [shares(ratios), agreement(ratios)]
             yield f"One leg alone: {population}", alone(runs, population)
+            yield f"Share of the bound: {population}", of_bound(runs, population)
     for experiment in ("assumption", "partners"):
         if experiment in ran:
             table = tornado(runs, experiment)
             yield f"What decides: {experiment}", [table, figure_of(table)]
     if "sobol" in ran:
         yield "Sobol indices of the logarithm of the ratio", indices(of(runs, "sobol"))
+    if "radio" in ran:
+        yield "A rule of one term, made of one half and judged at the other", rule(runs)
+    if "tcp" in ran:
+        yield (
+            "TCP over Dual Connectivity against MPTCP",
+            shares({"Linux": ratio(of(runs, "tcp"), runs)}),
+        )
     if "workloads" in ran:
         yield "Other workloads", shares(by_workload(runs), DELAY_MARGIN)
 
@@ -187,3 +197,51 @@ def by_workload(runs: pd.DataFrame) -> dict[str, Ratios]:
                     1 / values if measure.endswith("_ms") else values
                 )
     return ratios
+
+
+def of_bound(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
+    """Return what each way reaches of the bound, in median and quartiles over all networks."""
+    mine = of(runs, experiment)
+    parts = (mine["goodput_mbps"].where(mine["status"] == "ok", 0.0) / mine["bound_mbps"]).rename(
+        "x"
+    )
+    quartiles = pd.concat([mine[["stack", "way"]], parts], axis=1).groupby(["stack", "way"])["x"]
+    return quartiles.quantile(np.array([0.25, 0.5, 0.75])).unstack().round(2)
+
+
+def rule(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return what obeying a rule costs: of one term on a factor, and of always one side.
+
+    The regret is the part of the better side's goodput that is lost, in percent. The rule with the
+    least regret on one half is judged at the other; who is in which half is drawn at random.
+    """
+    table = by_stack(runs, "radio", STACKS[0]).rename("ratio").reset_index().dropna(subset="ratio")
+    order = np.random.default_rng(HOLD_OUT_SEED).permutation(len(table))
+    known, unseen = table.iloc[order[::2]], table.iloc[order[1::2]]
+    terms = {
+        f"DC where {factor} is {words} {limit:.3g}, else multipath": (factor, limit, sign)
+        for factor in [name for name in RADIO if pd.api.types.is_numeric_dtype(table[name])]
+        for limit in known[factor].quantile(np.linspace(0.1, 0.9, 9))
+        for words, sign in (("above", 1), ("below", -1))
+    }
+    best = min(terms, key=lambda words: regret(known, terms[words]).mean())
+    rows = {}
+    for words, term in {best: terms[best], "always DC": None, "always multipath": False}.items():
+        lost = regret(unseen, term)
+        interval = mean_interval(list(lost))
+        rows[words] = {
+            "regret held out (%)": f"{lost.mean():.1f} ({interval.low:.1f} to {interval.high:.1f})",
+            "networks": len(unseen),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("rule")
+
+
+def regret(table: pd.DataFrame, term: Any) -> Ratios:
+    """Return the goodput lost by a rule, in percent of the better side's, by network."""
+    ratios = table["ratio"].clip(LEAST, 1 / LEAST)
+    if term is None or term is False:
+        takes_dual = pd.Series(term is None, index=table.index)
+    else:
+        factor, limit, sign = term
+        takes_dual = sign * table[factor] > sign * limit
+    return 100 * (1 - (ratios.where(takes_dual, 1.0) / ratios.clip(lower=1.0)))
