@@ -52,7 +52,7 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
         scenario,
         directory,
         facts=facts(scenario),
-        lacking=lambda: core_obstacle(scenario),
+        obstacle=lambda: core_obstacle(scenario),
         measure=lambda checked: _measure(checked, directory),
         details=lambda checked: {"core": core_name(checked)},
     )

@@ -28,7 +28,7 @@ from ways import MPQUIC
 
 import minitopo_dc as dc
 from minitopo_dc import plots
-from minitopo_dc.quic.configuration import Scheduler
+from minitopo_dc.quic.stack import Scheduler
 from minitopo_dc.results.measures.delays import NETWORK
 from minitopo_dc.scenario.presets import t_reordering_ms
 from minitopo_dc.statistics import bootstrap_interval

@@ -115,7 +115,7 @@ def test_a_comparison_has_the_papers_and_the_deployable_dual_connectivity() -> N
 
 
 def test_without_a_stack_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(StackRunner, "missing", lambda _: "not built")
+    monkeypatch.setattr(StackRunner, "obstacle", lambda _: "not built")
     found = {row["transport"] for row in rows_of()}
     assert found == {"tcp", "mptcp", "quic", "mpquic-picoquic"}
 

@@ -222,16 +222,11 @@ def chosen_stacks(arguments: argparse.Namespace, base: Scenario) -> list[str]:
         SettingsError: a stack is unknown, or transports are named, too.
     """
     if arguments.stacks is None:
-        built = stacks_of() if base.clock == "virtual" else stacks_of()[:1]
-        able = [name for name in built if _has_control(name, base.congestion_control)]
-        return able or built[:1]
+        able = stacks_of(control=base.congestion_control)
+        return able if base.clock == "virtual" else able[:1]
     if arguments.transports:
         raise SettingsError("--stacks: not with --transports, which name the stacks")
     return stacks_of(listed(arguments.stacks), where="--stacks")
-
-
-def _has_control(stack: str, control: str | None) -> bool:
-    return control is None or control in mpquic_stacks()[stack].congestion_controls
 
 
 def _compared(base: Scenario, stacks: Sequence[str], paths: PathSchedule | None) -> list[str]:
@@ -240,13 +235,13 @@ def _compared(base: Scenario, stacks: Sequence[str], paths: PathSchedule | None)
     Where none of these stacks is built, aioquic's single path stands in for picoquic's.
     """
     single, _ = transports_of(stacks[0])
-    lacks = len(stacks) == 1 and single == "quic-picoquic" and get_runner(single).missing()
+    lacks = len(stacks) == 1 and single == "quic-picoquic" and get_runner(single).obstacle()
     return [
         runner.name if runner.name != single or not lacks else "quic"
         for runner in all_runners()
         if runner.compared
         and (runner.stack in stacks or runner.stack not in mpquic_stacks())
-        and runner.refusal(base.workload) is None
+        and runner.workload_obstacle(base.workload) is None
         and (base.clock == "real" or runner.has_virtual)
         and (paths is None or runner.takes_paths or not runner.multipath)
     ]
