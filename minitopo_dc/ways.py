@@ -17,12 +17,12 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import pandas as pd
 
@@ -42,7 +42,13 @@ from minitopo_dc.results.measures.account import few_losses
 from minitopo_dc.results.measures.limiting_factors import unused_legs
 from minitopo_dc.results.measures.named import MARGINS
 from minitopo_dc.results.measures.row_pairs import KINDS, better_legs
-from minitopo_dc.results.measures.verdict import Finding, agreement, findings
+from minitopo_dc.results.measures.verdict import (
+    Finding,
+    agreement,
+    findings,
+    of_roles,
+    with_primary,
+)
 from minitopo_dc.results.run_result import NUMBERS, RunResult
 from minitopo_dc.results.tables.runs import MODES, flat, label_of, main_measure, with_results
 from minitopo_dc.results.tables.series import congestion_series
@@ -69,19 +75,24 @@ def mpquic_stacks() -> dict[str, Runner]:
     return {runner.stack: runner for runner in all_runners() if _is_mpquic(runner.name)}
 
 
-def stacks_of(given: Sequence[str] | None = None, *, where: str = "stacks") -> list[str]:
+def stacks_of(
+    given: Sequence[str] | None = None, *, where: str = "stacks", control: str | None = None
+) -> list[str]:
     """Return stacks of MP-QUIC; without any those that are built, or the first that could be.
 
     Args:
         given: by their names, each once.
         where: they are, for the message of an error.
+        control: a congestion control, which those that are not named have to have.
 
     Raises:
         SettingsError: one is unknown, or there are none.
     """
     known = mpquic_stacks()
     if given is None:
-        return [name for name in known if not known[name].obstacle()] or [*known][:1]
+        built = [name for name, runner in known.items() if not runner.obstacle()]
+        able = [name for name in built if control in (None, *known[name].congestion_controls)]
+        return able or built[:1] or [*known][:1]
     if not given or len(set(given)) < len(given) or set(given) - known.keys():
         raise SettingsError(f"{where}: {quoted(' '.join(given))}; allowed: {', '.join(known)}")
     return [*given]
@@ -204,6 +215,23 @@ def _difference(mine: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> 
     return ", ".join(words)
 
 
+def other_roles(ways: Mapping[str, Scenario]) -> dict[str, Scenario]:
+    """Return ways with each other primary leg, `MOST_ROLES` at most, by their `with_primary` names.
+
+    A way whose bearers and paths stay the same, as they name their legs, is left out.
+
+    Raises:
+        SettingsError, TraceError: a trace is missing or wrong.
+    """
+    return {
+        with_primary(way, leg): other
+        for way, scenario in ways.items()
+        for leg in scenario.leg_numbers[1 : 1 + MOST_ROLES]
+        for other in [scenario.evolve(primary_leg=leg)]
+        if other.resolved_flows != scenario.resolved_flows
+    }
+
+
 def check_resumed(directory: Path, ways: Mapping[str, Scenario]) -> None:
     """Refuse a directory that has runs of other ways, as a comparison has one scenario for each.
 
@@ -253,6 +281,10 @@ def scenario_fields(scenario: Scenario) -> dict[str, Any]:
     return dict(flat(scenario.model_dump(mode="json")))
 
 
+MOST_ROLES = 3
+"""Other primary legs that are tried."""
+ROLES = "other-roles"
+"""The directory in that of a comparison with its runs with other primary legs."""
 SEEDS = 5
 """Of a comparison; five give Student's t a quantile of 2.8, three one of 4.3."""
 
@@ -366,6 +398,40 @@ class Comparison:
     runs: pd.DataFrame
     """A row a run, with the label `way` (`minitopo_dc.load`)."""
     directory: Path
+    roles: pd.DataFrame | None = None
+    """The same of the ways that are judged, with other primary legs; None: none were tried."""
+
+    def with_roles(self, ways: Mapping[str, Scenario], seeds: Iterable[int], **how: Any) -> Self:
+        """Run the judged ways with other primary legs, on the virtual clock; return all together.
+
+        Args:
+            ways: all of the comparison.
+            seeds: those of the comparison.
+            how: arguments of `Campaign.run`.
+        """
+        judged = [way for pair in self._judged for way in pair if ways[way].clock == "virtual"]
+        cases = [
+            (scenario, {LABEL: name})
+            for name, scenario in other_roles({way: ways[way] for way in judged}).items()
+        ]
+        if not cases:
+            return self
+        return replace(self, roles=Campaign(self.directory / ROLES, cases, seeds).run(**how))
+
+    @property
+    def _judged(self) -> list[tuple[str, str]]:
+        """Return the pairs of Dual Connectivity and multipath."""
+        return [finding.main.ways for finding in self.findings if finding.protocol]
+
+    @cached_property
+    def of_roles(self) -> list[str]:
+        """Return what other primary legs make of the ways that are judged."""
+        if self.roles is None or not (self.roles["status"] == "ok").any():
+            return []
+        both = pd.concat([self.results, with_results(self.roles)], ignore_index=True)
+        return [
+            *of_roles(both, self._judged, len(load_as_run(Path(both["directory"].iloc[0])).legs))
+        ]
 
     @cached_property
     def results(self) -> pd.DataFrame:
@@ -408,7 +474,7 @@ class Comparison:
         """Return what was found, first of DC and multipath, and what is to be known beside it."""
         found = [finding.sentence for finding in self.findings]
         agree = filter(None, [self.of_stacks])
-        beside = (*self.better_legs[1], *unused_legs(self.results))
+        beside = (*self.of_roles, *self.better_legs[1], *unused_legs(self.results))
         return [*agree, *found, *beside, *few_losses(self.results)]
 
     @property
@@ -502,12 +568,14 @@ def compare(
         raise InputError(f"ways: {len(ways)}; allowed: two or more, by their names")
     if stacks is not None:
         ways = over_stacks(ways, stacks)
-    numbers = range(1, seeds + 1) if isinstance(seeds, int) else seeds
+    numbers = range(1, seeds + 1) if isinstance(seeds, int) else [*seeds]
     cases = [(scenario, {LABEL: name}) for name, scenario in ways.items()]
     with _place(directory) as place:
         campaign = Campaign(place, cases, numbers, title="Comparison")
         runs = campaign.run(jobs, executor=executor, progress=progress)
-        return _kept(Comparison(runs, place), named=directory is not None)
+        how = {"jobs": jobs, "executor": executor, "progress": progress}
+        made = Comparison(runs, place).with_roles(ways, numbers, **how)
+        return _kept(made, named=directory is not None)
 
 
 @contextmanager

@@ -32,7 +32,7 @@ from minitopo_dc.scenario.presets import XN_MS
 from minitopo_dc.scratch import scratch
 from minitopo_dc.statistics import Proportion, outcomes
 from minitopo_dc.trace import read_trace, trace_info
-from minitopo_dc.ways import check_resumed, stacks_of, transports_of
+from minitopo_dc.ways import check_resumed, other_roles, stacks_of, transports_of
 from minitopo_dc.workloads import Download
 
 SECONDS = 60.0
@@ -73,7 +73,8 @@ def advise(
     Raises:
         SettingsError, TraceError: something is wrong, or cannot run here; nothing has been run.
     """
-    pairs = [transports] if transports else [transports_of(name) for name in stacks_of(stacks)]
+    chosen = stacks_of(stacks, where="--stacks", control=fields.get("congestion_control"))
+    pairs = [transports] if transports else [transports_of(name) for name in chosen]
     base = base_of(legs, pairs[0][0], **fields)
     judged = judged_of(base.workload, margin_percent)
     names = [name for pair in pairs for name in pair]
@@ -84,6 +85,8 @@ def advise(
     jobs = chosen_jobs(jobs, "virtual")
     with nullcontext(output) if output is not None else scratch() as place:
         ways = {name: way for stack in known for name, way in stack.ways.items()}
+        judged_ways = [name for stack in known for name in (stack.dual, stack.multipath)]
+        ways |= other_roles({name: ways[name] for name in judged_ways})
         check_resumed(place, ways)
         begin, time_s = time.monotonic(), max(seconds - OVERHEAD_S, seconds / 2)
         made = []

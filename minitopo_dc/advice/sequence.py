@@ -20,8 +20,16 @@ from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.executors import Results, Scenarios, Workers
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.numbers import for_json, significant
-from minitopo_dc.results.measures.limiting_factors import reason
-from minitopo_dc.results.measures.verdict import FEWEST, Difference, difference, of_stacks
+from minitopo_dc.results.measures.limiting_factors import reason, unused_legs
+from minitopo_dc.results.measures.verdict import (
+    FEWEST,
+    Difference,
+    beside_main,
+    difference,
+    of_roles,
+    of_stacks,
+    with_primary,
+)
 from minitopo_dc.runs.needs import primary_leg
 from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Scenario
@@ -160,6 +168,9 @@ class Advice:
         shown = [f"{name} {significant(judged.value(score))}" for name, score in scores.items()]
         better = max(scores, key=scores.__getitem__)
         outcome = f"{OUTCOMES[look.outcome][1]}{better} is {judged.by(abs(first - second))}"
+        interval = look.difference.paired.interval
+        if interval.low <= 0 <= interval.high:  # no difference is seen
+            outcome = OUTCOMES[look.outcome][1].rstrip("; ")
         return f"{', '.join(shown)} {judged.unit_words}: {outcome}"
 
     def _how_sure(self, look: Look) -> str:
@@ -333,7 +344,14 @@ def _sampled(runs: Runs, ways: Sequence[str]) -> tuple[Look | None, Stopped]:
 
 def _beside(stack: Candidates, runs: Runs) -> Iterator[str]:
     """Yield what the ways beside the judged ones did, and a warning that a leg alone was better."""
-    yield primary_leg(stack.ways[stack.multipath])
+    scenario, pair = stack.ways[stack.multipath], (stack.dual, stack.multipath)
+    yield primary_leg(scenario)
+    if not runs.is_late:
+        names = {with_primary(way, leg) for way in pair for leg in scenario.leg_numbers}
+        runs.make([name for name in runs.ways if name in names], SHOWN)
+        yield from of_roles(runs.table, [pair], len(scenario.legs))
+    yield from beside_main(runs.table, pair)
+    yield from unused_legs(runs.table[runs.table[LABEL].isin(pair)])
     judged, seeds = runs.judged.criterion, f"with the first {SHOWN} seeds"
     means = runs.means([*stack.ways])
     shown = {

@@ -45,6 +45,7 @@ from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.ways import (
     LABEL,
+    SEEDS,
     Comparison,
     check_resumed,
     scenario_of_row,
@@ -53,6 +54,8 @@ from minitopo_dc.ways import (
 )
 from minitopo_dc.workloads import Workload
 
+REAL_SEEDS = 3
+"""Repetitions on the real clock, where each takes as long as its transfer."""
 MAX_REPETITIONS = 10_000
 """The most repetitions of a comparison, which lists them all; a campaign may have more."""
 HELP = "compare transports over one leg, Dual Connectivity and several paths"
@@ -64,7 +67,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_transfer(parser)
     options.add(parser, "--clock", "--pcap", "--plugin", "--jobs")
     parser.add_argument(
-        "--repetitions", type=whole, default=3, metavar="N", help="runs of each row (default: 3)"
+        "--repetitions",
+        type=whole,
+        metavar="N",
+        help=f"runs of each row (default: {SEEDS}, on the real clock {REAL_SEEDS})",
     )
     options.add(parser, "--retry-disturbed")
     condition = "new, or that of an unfinished comparison, which is resumed"
@@ -84,10 +90,12 @@ def execute(arguments: argparse.Namespace) -> int:
         0 when every run is ok or unsupported, 1 when one is not, 3 when nothing can run.
     """
     check_retries(arguments.retry_disturbed, "--retry-disturbed")
+    base = base_scenario(arguments)
+    if arguments.repetitions is None:
+        arguments.repetitions = SEEDS if base.clock == "virtual" else REAL_SEEDS
     if not 1 <= arguments.repetitions <= MAX_REPETITIONS:
         allowed = f"1 to {MAX_REPETITIONS}"
         raise SettingsError(f"--repetitions: {arguments.repetitions}; allowed: {allowed}")
-    base = base_scenario(arguments)
     check_capture(arguments, base.clock)
     jobs = chosen_jobs(arguments.jobs, base.clock)
     require_clock(base.clock)
@@ -117,7 +125,7 @@ def execute(arguments: argparse.Namespace) -> int:
         retries = Retries(disturbed=arguments.retry_disturbed)
         progress = partial(ProgressLine, names=names, watched=watched)
         runs = campaign.run(jobs, retries=retries, progress=progress)
-        comparison = Comparison(runs, root)
+        comparison = Comparison(runs, root).with_roles(ways, seeds, jobs=jobs, progress=False)
         written = _report(base.workload, comparison, as_json=arguments.json)
     return exit_status(list(runs["status"])) if written else 1
 
@@ -154,7 +162,8 @@ def print_comparison(comparison: Comparison) -> None:
     results = comparison.results
     scenario = load_as_run(Path(results["directory"].iloc[0]))
     if len(scenario.legs) > 1:
-        say(primary_leg(scenario))
+        tried = " Another one is not tried on this clock." if scenario.clock == "real" else ""
+        say(f"{primary_leg(scenario)}{tried}")
     print_runs(comparison.better_legs[0], comparison.sentences, results)
 
 

@@ -190,7 +190,7 @@ def path_of_topology(file: Path) -> tuple[Scenario, tuple[str, ...]]:
     """Return the paths of a topology as a scenario, and its lines that mean nothing here.
 
     Raises:
-        ParameterError: naming file and line of the first mistake, and what is allowed there.
+        SettingsError: naming file and line of the first mistake, and what is allowed there.
     """
     topology = read_topology(file)
     path = paths_scenario(topology)

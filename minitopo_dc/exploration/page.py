@@ -37,7 +37,7 @@ from minitopo_dc.plots.theme import grid_of
 from minitopo_dc.results import client_rate
 from minitopo_dc.results.tables.runs import LEG_BYTES
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.needs import cautions
+from minitopo_dc.runs.needs import cautions, primary_leg
 from minitopo_dc.scenario import Leg
 from minitopo_dc.scenario.presets import NAMES
 from minitopo_dc.ways import Comparison, stacks_of
@@ -246,9 +246,9 @@ class Explorer:
 
 
 def _notes(choice: Choice, comparison: Comparison) -> list[str]:
-    lines = [comparison.of_stacks] if comparison.of_stacks else []
-    lines += [finding.sentence for finding in comparison.findings]
-    lines += [words for way in choice.ways().values() for words in cautions(way)]
+    ways = choice.ways().values()
+    lines = [primary_leg(next(iter(ways))), *comparison.sentences]
+    lines += [words for way in ways for words in cautions(way)]
     return [*dict.fromkeys([*lines, *comparison.not_ok()])]
 
 

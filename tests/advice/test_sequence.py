@@ -68,7 +68,7 @@ def test_what_is_on_the_border_is_not_enough_evidence(
     monkeypatch.setattr("minitopo_dc.advice.sequence.MAX_SEEDS", 14)
     found = decided(tmp_path, by_name(scatter, deployable=31.5, multipath=30, leg_1=20))
     assert (found.outcome, found.stopped) == ("open", stopped)
-    assert f"not enough evidence; {DC} is " in found.sentence
+    assert ": not enough evidence" in found.sentence
     how_sure = list(found.sentences())[1]
     assert how_sure.endswith("more --time does not help; choose as for a tie, or set --margin.")
 

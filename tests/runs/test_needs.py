@@ -45,7 +45,8 @@ def test_the_default_scenario_has_all_that_it_needs() -> None:
         "slow start: from 10 packets on it fills the legs after 0.19 MB and 2.8 round trips; "
         "the transfer has 2 MB",  # 2 x 40 Mbit/s x 20 ms - 14.6 kB
         "receive window: 0.4 MB are needed, max_data and max_stream_data allow 17 MB",  # 80 ms
-        "Leg 1 is primary (as given): it splits, has the uplink, begins multipath.",
+        "Leg 1 is primary (as given): DC's master node and primaryPath (TS 37.340, 38.331), "
+        "multipath's initial path.",
         "t-Reordering: 200 ms; the legs' skew is 0 ms, and 60 ms when the slower one's queue is "
         "full",
         f"queue of leg 1: {queue}",

@@ -222,16 +222,11 @@ def chosen_stacks(arguments: argparse.Namespace, base: Scenario) -> list[str]:
         SettingsError: a stack is unknown, or transports are named, too.
     """
     if arguments.stacks is None:
-        built = stacks_of() if base.clock == "virtual" else stacks_of()[:1]
-        able = [name for name in built if _has_control(name, base.congestion_control)]
-        return able or built[:1]
+        able = stacks_of(control=base.congestion_control)
+        return able if base.clock == "virtual" else able[:1]
     if arguments.transports:
         raise SettingsError("--stacks: not with --transports, which name the stacks")
     return stacks_of(listed(arguments.stacks), where="--stacks")
-
-
-def _has_control(stack: str, control: str | None) -> bool:
-    return control is None or control in mpquic_stacks()[stack].congestion_controls
 
 
 def _compared(base: Scenario, stacks: Sequence[str], paths: PathSchedule | None) -> list[str]:

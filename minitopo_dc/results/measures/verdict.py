@@ -17,14 +17,15 @@ Rules:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.numbers import for_json, significant
+from minitopo_dc.numbers import for_json, short, significant
 from minitopo_dc.results.measures.limiting_factors import Reason, reason
 from minitopo_dc.results.measures.named import Criterion, criteria_of
 from minitopo_dc.results.measures.row_pairs import RowPair, row_pairs
@@ -211,12 +212,28 @@ class Finding:
     @property
     def sentence(self) -> str:
         """Return what was found and how sure it is, what else differs, and why."""
-        main, others = self.main, self.differences[1:]
+        main = self.main
         lines = [f"{'Warning: ' if self.warning else ''}{main.sentence}"]
-        phrases = [other.phrase for other in others if other.matters]
-        lines += [f"{'; '.join(phrases)}."] if phrases else []
+        lines += [_of_others(self.differences[1:])]
         lines += [self.reason.sentence(main.ways[main.paired.mean >= 0])]
         return " ".join(filter(None, lines))
+
+
+def _of_others(differences: Iterable[Difference]) -> str:
+    """Return the measures beside the main one that differ beyond their margins, in a sentence."""
+    phrases = [found.phrase for found in differences if found.matters]
+    return f"{'; '.join(phrases)}." if phrases else ""
+
+
+def beside_main(runs: pd.DataFrame, ways: tuple[str, str]) -> Iterator[str]:
+    """Yield in which measures beside the main one two ways differ, where they do.
+
+    Raises:
+        ResultError: a file of a run is missing or broken.
+    """
+    others = criteria_of(runs)[1:]
+    made = (difference(criterion.scored(runs), ways, criterion) for criterion in others)
+    yield from filter(None, [_of_others(made)])
 
 
 def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding]:
@@ -295,3 +312,46 @@ def agreement(found: Sequence[Finding], margin: float) -> str:
             side: Outcome = "better" if mean > limit else "worse" if mean < -limit else "tie"
             known[finding.stack] = side, finding.main
     return of_stacks(known)
+
+
+def with_primary(way: str, leg: int) -> str:
+    """Return the name of a way with another primary leg than the scenario's."""
+    return f"{way}; primary leg {leg}"
+
+
+def of_roles(runs: pd.DataFrame, pairs: Iterable[tuple[str, str]], legs: int) -> Iterator[str]:
+    """Yield what another primary leg makes of pairs of ways, or that it makes no difference.
+
+    Args:
+        runs: of the ways, and of the same with another primary leg (`with_primary`).
+        pairs: those that were compared.
+        legs: how many there are.
+
+    Raises:
+        ResultError: a file of a run is missing or broken.
+    """
+    criterion = criteria_of(runs)[0]
+    scored, known, matters = criterion.scored(runs), set(runs["way"]), False
+    tried = [
+        (pair, leg, others)
+        for pair, leg in product(pairs, range(1, legs + 1))
+        for others in [tuple(with_primary(way, leg) for way in pair)]
+        if known.issuperset(others)
+    ]
+    for pair, leg, others in tried:
+        changes = [difference(scored, both, criterion) for both in zip(others, pair, strict=True)]
+        if any(change.matters for change in changes):
+            matters = True
+            by = " and ".join(_change(change) for change in changes)
+            found = replace(difference(scored, others, criterion), ways=pair)
+            yield f"With leg {leg} as the primary one ({by}): {found.sentence}"
+    if tried and not matters:
+        limit = f"{criterion.in_unit(criterion.limit):.3g} {criterion.difference_unit}"
+        yield f"Another primary leg changes neither way by more than {limit}."
+
+
+def _change(change: Difference) -> str:
+    """Return by how much a measure changes: `-45 %`, `+3.2 ms`."""
+    judged, mean = change.criterion, change.criterion.sign * change.paired.mean
+    value = judged.in_unit(mean)
+    return f"{'+' if value > 0 else ''}{short(value)} {judged.difference_unit}"
