@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from minitopo_dc.cli import options
-from minitopo_dc.cli.options.scenario import add_legs, add_set, assignments, leg_settings, put
+from minitopo_dc.cli.options.scenario import assignments, leg_settings, put
 from minitopo_dc.cli.screen import note
 from minitopo_dc.clocks import require_real
 from minitopo_dc.numbers import significant
@@ -21,23 +20,6 @@ from minitopo_dc.statistics import expected_count
 
 if TYPE_CHECKING:  # Mininet, which other commands do without
     from minitopo_dc.real.run.calibration import LegProperty
-
-HELP = "measure the rate, delay, jitter and loss of each leg and compare them with the settings"
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options to the parser."""
-    add_legs(parser, legs=("20", "20"))
-    parser.add_argument(
-        "--seconds",
-        type=options.quantity("s"),
-        default=10,
-        metavar="S",
-        help="duration of each of the two measurements of a leg (at least 2; default: 10)",
-    )
-    options.add(parser, "--seed")
-    add_set(parser)
-    options.add(parser, "--json", help="print the quantities as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -15,8 +15,8 @@ import pandas as pd
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.store import FACTS, LOCK
 from minitopo_dc.cli import options
-from minitopo_dc.cli.options.rows import add_transfer, base_scenario, over_each_leg, rows
-from minitopo_dc.cli.options.scenario import add_legs, check_capture
+from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
+from minitopo_dc.cli.options.scenario import check_capture
 from minitopo_dc.cli.screen import (
     ProgressLine,
     new_directory,
@@ -29,7 +29,6 @@ from minitopo_dc.cli.screen import (
 from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock, unavailable_reason
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_whole
-from minitopo_dc.numbers import whole
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.run_result import exit_status
@@ -45,26 +44,6 @@ MAX_REPETITIONS = 10_000
 """The most repetitions of a comparison, which lists them all; a campaign may have more."""
 DEFAULT_TRANSPORTS = ("quic-picoquic", "tcp")
 """One of each stack that a comparison has unless transports are named."""
-HELP = "compare transports over one leg, Dual Connectivity and several paths"
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options to the parser."""
-    add_legs(parser)
-    add_transfer(parser)
-    options.add(parser, "--clock", "--pcap", "--plugin", "--jobs")
-    parser.add_argument(
-        "--repetitions", type=whole, default=3, metavar="N", help="runs of each row (default: 3)"
-    )
-    options.add(parser, "--retry-disturbed")
-    condition = "new, or that of an unfinished comparison, which is resumed"
-    options.add_output(parser, "compare", condition)
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="check the options, count the runs and say which this machine cannot do",
-    )
-    options.add(parser, "--json", help="print the rows as a JSON list instead of the table")
 
 
 def execute(arguments: argparse.Namespace) -> int:
