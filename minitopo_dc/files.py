@@ -46,16 +46,22 @@ def shortage(error: BaseException) -> str | None:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, *, synced: bool = True) -> Iterator[Path]:
     """Open a temporary file for writing, which takes the name `path` only when it is complete.
 
     Each writer has its own, as several may write the same file of a cache, and nobody may have put
     a link there.
+
+    Args:
+        path: the name.
+        synced: wait until the content is on the disk; not for a file of a run whose digest is
+            checked before the run counts as finished (`results.files.damage`).
     """
     partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.partial")
     try:
         yield partial
-        sync(partial)
+        if synced:
+            sync(partial)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
@@ -67,9 +73,9 @@ def sync(path: Path) -> None:
         fsync(file.fileno())
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file at once: a reader sees all of it or none."""
-    with replacing(path) as partial:
+def write_whole(path: Path, text: str, *, synced: bool = True) -> None:
+    """Write a text file at once: a reader sees all of it or none; `synced` as in `replacing`."""
+    with replacing(path, synced=synced) as partial:
         partial.write_text(text, encoding="utf-8")
 
 
@@ -204,7 +210,7 @@ def write_version(directory: Path) -> None:
         OSError: the file cannot be written.
     """
     made = {"data_model": DATA_MODEL, "minitopo_dc": _program()}
-    write_whole(directory / VERSION_FILE, json.dumps(made, indent=1))
+    write_whole(directory / VERSION_FILE, json.dumps(made, indent=1), synced=False)
 
 
 def check_version(directory: Path) -> None:

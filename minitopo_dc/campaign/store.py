@@ -37,11 +37,10 @@ from minitopo_dc.files import (
     parse_json,
     read_text,
     replacing,
-    sync,
     write_version,
     write_whole,
 )
-from minitopo_dc.results.files import CHECKSUMS, ResultError, damage, seal
+from minitopo_dc.results.files import ResultError, damage, seal
 from minitopo_dc.results.kept_scenario import share_traces
 from minitopo_dc.results.run_result import MAX_BYTES, SIZE, RunResult
 from minitopo_dc.results.tables.runs import differing_labels, load_result, uniform_column
@@ -152,11 +151,9 @@ class Store:
             if result.status == "failed" and self._lacked_room(directory, result.reason):
                 shutil.rmtree(directory, ignore_errors=True)
                 raise OSError(errno.ENOSPC, "in a run")
-            recorded.save(directory)
+            recorded.save(directory)  # on the disk before it counts, as digests are: power may go
             share_traces(directory, self.root)
             seal(directory)
-            for name in ("result.json", CHECKSUMS):  # before it counts, as power may be cut
-                sync(directory / name)
             self.forget(identity)
             directory.rename(final)
         return recorded

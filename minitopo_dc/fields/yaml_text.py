@@ -1,4 +1,4 @@
-"""The reader of all YAML of this project: safe types, limits of size and depth, each key once.
+"""The reader and the writer of all YAML here: safe types, limits of size and depth, each key once.
 
 Beyond PyYAML's safe loader these are errors, each with its line: a key that stands twice in a
 mapping (YAML 1.2, section 3.2.1.3; PyYAML takes the last one), a value that is not of the type that
@@ -151,6 +151,13 @@ def _parsed(loader: Any) -> Any:
         return loader.get_single_data()
     finally:
         loader.dispose()
+
+
+def dump_yaml(value: Any) -> str:
+    """Return a value of safe types as YAML, in the order of its keys, beyond ASCII as it is."""
+    dumper = yaml.CSafeDumper if yaml.__with_libyaml__ else yaml.SafeDumper
+    text: str = yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True)
+    return text
 
 
 def _fail(problem: str, mark: Any) -> None:

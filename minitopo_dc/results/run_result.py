@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from minitopo_dc.fields import Direction
-from minitopo_dc.files import parse_json, read_text, write_version, write_whole
+from minitopo_dc.files import VERSION_FILE, parse_json, read_text, write_version, write_whole
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.units import NS_PER_S
 
@@ -219,7 +219,8 @@ class RunResult:
 
     def save(self, directory: Path) -> None:
         """Write `result.json` at once: a reader sees all of it or none."""
-        write_version(directory)
+        if not (directory / VERSION_FILE).exists():
+            write_version(directory)
         write_whole(directory / "result.json", json.dumps(asdict(self), indent=1))
 
     @classmethod
