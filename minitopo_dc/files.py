@@ -23,6 +23,8 @@ from posix import fstat, fsync, strerror
 from posixpath import islink
 from typing import Any, Final
 
+from pydantic_core import to_json
+
 from minitopo_dc.errors import InputError, MinitopoDcError
 
 SPARE_BYTES = 1 << 20
@@ -77,6 +79,22 @@ def write_whole(path: Path, text: str, *, synced: bool = True) -> None:
     """Write a text file at once: a reader sees all of it or none; `synced` as in `replacing`."""
     with replacing(path, synced=synced) as partial:
         partial.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any, *, synced: bool = True) -> None:
+    """Write a value of JSON's types as a file of it, as `write_whole` does."""
+    write_whole(path, json_text(value), synced=synced)
+
+
+def json_text(value: Any) -> str:
+    """Return a value of JSON's types as indented text: pydantic's writer takes a tenth of the time.
+
+    It refuses half a character (a surrogate), which the standard library escapes.
+    """
+    try:
+        return to_json(value, indent=1).decode()
+    except ValueError:
+        return json.dumps(value, indent=1)
 
 
 class UnreadableError(MinitopoDcError, ValueError):
@@ -210,7 +228,7 @@ def write_version(directory: Path) -> None:
         OSError: the file cannot be written.
     """
     made = {"data_model": DATA_MODEL, "minitopo_dc": _program()}
-    write_whole(directory / VERSION_FILE, json.dumps(made, indent=1), synced=False)
+    write_json(directory / VERSION_FILE, made, synced=False)
 
 
 def check_version(directory: Path) -> None:

@@ -9,8 +9,10 @@ deeper than `MAX_DEPTH`, and aliases that stand for more than `MAX_NODES` values
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,10 @@ MAX_DEPTH = 50
 """The deepest nesting of mappings and lists; a scenario has 6."""
 MAX_NODES = 1_000_000
 """The most values of a document with its aliases written out."""
+
+
+ENTRIES = 1_000
+"""The number of entries whose text is kept in memory: those of many scenarios, some MB."""
 
 
 class TooMuchError(yaml.YAMLError):
@@ -153,10 +159,19 @@ def _parsed(loader: Any) -> Any:
         loader.dispose()
 
 
-def dump_yaml(value: Any) -> str:
-    """Return a value of safe types as YAML, in the order of its keys, beyond ASCII as it is."""
+def dump_yaml(values: Mapping[str, Any]) -> str:
+    """Return a mapping of JSON's types as YAML, in the order of its keys, beyond ASCII as it is.
+
+    The runs of a campaign have most entries in common: the text of each is made once.
+    """
+    return "".join(_entry(json.dumps({key: value})) for key, value in values.items()) or "{}\n"
+
+
+@lru_cache(ENTRIES)
+def _entry(written: str) -> str:
+    """Return one entry of a mapping, given as JSON, as YAML."""
     dumper = yaml.CSafeDumper if yaml.__with_libyaml__ else yaml.SafeDumper
-    text: str = yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True)
+    text: str = yaml.dump(json.loads(written), Dumper=dumper, sort_keys=False, allow_unicode=True)
     return text
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -27,7 +26,7 @@ from minitopo_dc.files import (
     opened,
     parse_json,
     read_text,
-    write_whole,
+    write_json,
 )
 from minitopo_dc.results.run_result import MAX_BYTES
 
@@ -183,7 +182,7 @@ def seal(directory: Path) -> None:
         regular = path.is_file() and not path.is_symlink() and path.name != CHECKSUMS
         if regular and path.stat().st_size <= MAX_CAPTURE:
             digests[str(path.relative_to(directory))] = _digest(directory, path)
-    write_whole(directory / CHECKSUMS, json.dumps(digests, indent=1))
+    write_json(directory / CHECKSUMS, digests)
 
 
 def damage(directory: Path, only: str | None = None) -> str | None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
-from minitopo_dc.files import write_whole
+from minitopo_dc.files import write_json
 from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
 from minitopo_dc.units import NS_PER_MS
 
@@ -177,4 +176,4 @@ def _names(kind: type[Any]) -> tuple[str, ...]:
 
 def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
     """Write the summary at once: a reader sees all of it or none."""
-    write_whole(path, json.dumps(summary, indent=1), synced=False)
+    write_json(path, summary, synced=False)

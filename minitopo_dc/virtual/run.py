@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc import linux_guest
+from minitopo_dc.files import write_json
 from minitopo_dc.link.cell.scheduler import SchedulerError
 from minitopo_dc.linux_guest.guest import GuestError, boot_obstacle
 from minitopo_dc.pdcp import PolicyError
@@ -215,8 +216,7 @@ def run_program(scenario: Scenario, program: VirtualUserProgram, directory: Path
         How it went. Failed when the server was not ready, or the guest died or hangs.
     """
     scenario.save(directory / "scenario.yaml")
-    text = json.dumps(facts(scenario), indent=1)
-    (directory / "environment.json").write_text(text, encoding="utf-8")
+    write_json(directory / "environment.json", facts(scenario), synced=False)
     testbed = VirtualTestbed(scenario, directory, core_name(scenario))
     [connection] = testbed.connections
     flow = connection.ends
