@@ -43,7 +43,12 @@ from minitopo_dc.files import (
 from minitopo_dc.results.files import ResultError, damage, seal
 from minitopo_dc.results.kept_scenario import share_traces
 from minitopo_dc.results.run_result import MAX_BYTES, SIZE, RunResult
-from minitopo_dc.results.tables.runs import differing_labels, load_result, uniform_column
+from minitopo_dc.results.tables.runs import (
+    differing_labels,
+    load_result,
+    read_result,
+    uniform_column,
+)
 
 LOCK = "lock"
 """The file that the process that writes has locked."""
@@ -88,7 +93,7 @@ class Store:
             return None
         try:
             check_version(run)
-            return damage(run, None if whole else "result.json") or load_result(run)
+            return damage(run, None if whole else "result.json") or read_result(run)
         except DataModelError as error:
             if not isinstance(error, NoVersionError):
                 raise
@@ -128,16 +133,16 @@ class Store:
 
     def finished(
         self, identities: Iterable[str], is_done: Callable[[RunResult], bool]
-    ) -> dict[str, RunResult]:
-        """Return the runs that stay; remove damaged ones, and those that are not done."""
-        results = {}
+    ) -> dict[str, Row]:
+        """Return the rows of runs that stay; remove damaged ones, and those that are not done."""
+        rows = {}
         for identity in identities:
             result = self.read(identity, whole=True)
             if isinstance(result, RunResult) and is_done(result):
-                results[identity] = result
+                rows[identity] = row_of(result)
             elif result is not None:
                 self.forget(identity)
-        return results
+        return rows
 
     def keep(self, identity: str, result: RunResult) -> RunResult:
         """Move a run that has ended below `working` to where it counts; return its result there.

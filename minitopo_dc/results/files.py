@@ -33,6 +33,8 @@ from minitopo_dc.results.run_result import MAX_BYTES
 DATA_ERRORS = (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 """The errors that numbers and names that do not fit each other raise in a computation."""
 CHECKSUMS = "checksums.json"
+PART_BYTES = 1 << 17
+"""The bytes of a file that are read at once."""
 """SHA-256 of each other file of a run's directory, in hexadecimal, by its path there; of those
 that are no longer than a capture may be."""
 MAX_CAPTURE = 4 << 30
@@ -211,5 +213,8 @@ def damage(directory: Path, only: str | None = None) -> str | None:
 
 
 def _digest(directory: Path, path: Path) -> str:
+    digest = hashlib.sha256()
     with opened(path, MAX_CAPTURE, within=directory) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while part := file.read(PART_BYTES):  # most files are one part
+            digest.update(part)
+    return digest.hexdigest()
