@@ -39,7 +39,9 @@ SECONDS = 60.0
 """For a verdict: as long as one waits for an answer."""
 MIN_S, MAX_S = 1.0, 86_400.0
 OVERHEAD_S = 8.0
-"""Of `SECONDS`, for what is imported before, and for tables and figures behind the runs."""
+"""Of `SECONDS` at least, for imports before, and for tables and figures behind the runs."""
+BEHIND = 3.0
+"""What those behind take at most, in times of the imports: on a loaded machine both are slow."""
 
 
 def advise(
@@ -52,6 +54,7 @@ def advise(
     margin_percent: float | None = None,
     xn_ms: float = XN_MS,
     jobs: int | None = 1,
+    begun: float | None = None,
     **fields: Any,
 ) -> Advice:
     """Say whether Dual Connectivity or multipath is better over some legs, or neither.
@@ -65,11 +68,14 @@ def advise(
         margin_percent: within which both are a tie; None: the workload's (`MARGINS`).
         xn_ms: the delay of Xn one way, of the Dual Connectivity that is judged.
         jobs: runs at once, in processes; None: one per processor.
+        begun: when `seconds` began, by `time.monotonic`; None: now.
         fields: any other field of a scenario: `workload`, `congestion_control`, `seed`, ...
 
     Raises:
         SettingsError, TraceError: something is wrong, or cannot run here; nothing has been run.
     """
+    now = time.monotonic()
+    begun = now if begun is None else begun
     base = base_of(legs, **fields)
     judged = judged_of(base.workload, margin_percent)
     build_missing(base.model_copy(update={"transport": name}) for name in transports)
@@ -79,10 +85,15 @@ def advise(
     jobs = chosen_jobs(jobs, "virtual")
     with nullcontext(output) if output is not None else scratch() as place:
         check_resumed(place, stack.ways)
-        until = time.monotonic() + max(seconds - OVERHEAD_S, seconds / 2)
+        until = begun + max(seconds - overhead_s(now - begun), seconds / 2)
         with local(jobs, until) as workers:
             advice = decide(stack, Runs(place, stack.ways, judged, workers, until, progress))
     return replace(advice, neighbours=neighbours_of(base, stack.stack, judged.margin))
+
+
+def overhead_s(imports_s: float) -> float:
+    """Return the time (s) beside the runs, by what the imports took on this machine."""
+    return max(OVERHEAD_S, (1 + BEHIND) * imports_s)
 
 
 def base_of(legs: Sequence[Mapping[str, Any]], **fields: Any) -> Scenario:

@@ -45,6 +45,7 @@ def execute(arguments: argparse.Namespace) -> int:
             margin_percent=arguments.margin,
             xn_ms=arguments.xn,
             jobs=arguments.jobs,
+            begun=arguments.begun,
         )
     results = with_results(load(root))
     if arguments.json:

@@ -9,6 +9,7 @@ import select
 import signal
 import sys
 import tempfile
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
@@ -37,6 +38,7 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
 
     `begin` is called when all is imported: extension modules may swallow a KeyboardInterrupt.
     """
+    begun = time.monotonic()
     os.umask(os.umask(0) | NOT_FOR_ALL)
     warnings.formatwarning = _warning_line
     for stream in (sys.stdout, sys.stderr):
@@ -48,7 +50,7 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
         parsed, unknown = made.parse_known_args(arguments)
         if unknown:
             refuse(made, parsed, unknown)
-        parsed.typed = tuple(arguments)
+        parsed.typed, parsed.begun = tuple(arguments), begun
         from minitopo_dc.cli.screen import give_matplotlib_a_place
 
         give_matplotlib_a_place()
