@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import told
-from minitopo_dc.linux_guest import missing
+from minitopo_dc.linux_guest import obstacle
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch
 from minitopo_dc.virtual.run import run_virtual
@@ -26,6 +26,11 @@ LATE = {
     "t_reordering_ms": "adaptive",
     "legs_keep_order": True,
 }
+PLAIN = {
+    "downlink": {"rate_mbps": 700, "delay_ms": 6, "jitter_ms": 0, "queue_packets": 4096},
+    "uplink": {"rate_mbps": 76, "jitter_ms": 0, "queue_packets": 2000},
+}
+"""What a carrier of n78 carries, without slots and HARQ."""
 ROWS: dict[str, dict[str, Any]] = {
     "dc": {"mode": "dc"},
     "one leg": {"mode": "sc"},
@@ -33,6 +38,8 @@ ROWS: dict[str, dict[str, Any]] = {
     "dc, least-delay, late": {"mode": "dc", "pdcp": LATE},
 }
 OTHER_ROWS: dict[str, dict[str, Any]] = {
+    "radio leg": {"mode": "sc", "legs": [{"carrier": "nr-tdd-100"}]},
+    "plain leg": {"mode": "sc", "legs": [PLAIN]},
     "aioquic": {"mode": "dc", "transport": "quic"},
     "threshold": {"mode": "dc", "pdcp": {"split": "threshold"}},
     "bandit": {"mode": "dc", "pdcp": {"split": "bandit", "report_ms": 20}},
@@ -86,7 +93,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--size", type=float, default=40, metavar="MB")
-    usual = [*ROWS, *(() if missing() else GUEST_ROWS)]
+    usual = [*ROWS, *(() if obstacle() else GUEST_ROWS)]
     parser.add_argument("--rows", nargs="+", choices=KNOWN, default=usual)
 
 

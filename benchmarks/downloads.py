@@ -74,15 +74,13 @@ def backends(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _of_backend(backend: str, options: argparse.Namespace) -> dict[str, Any]:
-    from minitopo_dc.real.run.calibration import calibrate  # noqa: PLC0415 (it needs Mininet)
+    from minitopo_dc.real.calibration import PROPERTIES, calibrate  # noqa: PLC0415 (Mininet)
 
     real = {"backend": backend}
-    base = scenario("tcp", "sc", LEG, real=real)
-    single = base.model_copy(update={"legs": base.legs[:1]})
-    figures: dict[str, Any] = {
-        f"{quantity.name} ({quantity.unit})": quantity.measured
-        for quantity in calibrate(single, options.seconds)
-    }
+    base = scenario("tcp", "sc", LEG, real=real, workload={"duration_s": options.seconds})
+    with scratch() as place:
+        result = calibrate(base.model_copy(update={"legs": base.legs[:1]}), place / "leg")
+    figures: dict[str, Any] = {name: result.details.get(name) for name in PROPERTIES}
     for mode, leg in DOWNLOADS.items():
         fields = {"workload": {"size_mb": options.size}, "options": {"receive_buffer_bytes": None}}
         times = times_s(scenario("quic", mode, leg, real=real, **fields), options.repetitions)

@@ -29,7 +29,7 @@ from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.scratch import scratch
 
 if TYPE_CHECKING:
-    from minitopo_dc.real.network.hosts import EmulatedHost, Network
+    from minitopo_dc.real.hosts import EmulatedHost, Network
 
 # ruff: noqa: PLC0415
 # What needs Mininet is imported when it is used: other benchmarks run without.
@@ -69,8 +69,8 @@ def compiled(directory: Path) -> Path:
 @contextmanager
 def between(kind: str, program: Path, directory: Path) -> Iterator[Between]:
     """Give fresh hosts with what carries packets between them, for a block."""
-    from minitopo_dc.real.network.elements import testbed
-    from minitopo_dc.real.network.hosts import network
+    from minitopo_dc.real.elements import testbed
+    from minitopo_dc.real.hosts import network
 
     core = CAPTURED.get(kind, kind)
     if core in ("python", "native"):

@@ -23,8 +23,8 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch
 
 if TYPE_CHECKING:  # what needs Mininet is imported when it is used: other benchmarks run without
-    from minitopo_dc.real.run.real import Disturb
-    from minitopo_dc.real.run.watch import Watch
+    from minitopo_dc.real.run import Disturb
+    from minitopo_dc.real.watch import Watch
 
 MB_PER_S = 2.3
 """What such a download gets over its leg of 20 Mbit/s."""
@@ -94,7 +94,7 @@ def _scenario(size_mb: float) -> Scenario:
 
 
 def _run(scenario: Scenario, disturb: Disturb) -> RunResult:
-    from minitopo_dc.real.run.real import run_real  # noqa: PLC0415 (Mininet)
+    from minitopo_dc.real.run import run_real  # noqa: PLC0415 (Mininet)
 
     with scratch() as directory:
         return run_real(scenario, directory, disturb=disturb)

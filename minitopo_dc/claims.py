@@ -19,7 +19,7 @@ One point with one run is not enough evidence for any of them.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,17 +49,6 @@ VERDICTS = {
 """The verdicts, and what claims do that have them."""
 INFINITE = math.inf
 NONE = Interval(math.nan, math.nan, "none")
-
-
-class _Columns(dict[Any, Any]):
-    def __init__(self, wide: pd.DataFrame) -> None:
-        import pandas as pd  # noqa: PLC0415 (0.3 s that most commands need not wait)
-
-        super().__init__({name: wide[name] for name in wide})
-        self._none = pd.Series(math.nan, wide.index)
-
-    def __missing__(self, name: Any) -> Any:
-        return self._none
 
 
 @dataclass(frozen=True)
@@ -105,9 +94,11 @@ def points(
 
 
 def _made(wide: pd.DataFrame, numbers: Callable[[Known], Mapping[str, Any]]) -> pd.DataFrame:
-    import pandas as pd  # noqa: PLC0415
+    import pandas as pd  # noqa: PLC0415 (0.3 s that most commands need not wait)
 
-    return pd.DataFrame(dict(numbers(_Columns(wide))), index=wide.index, dtype=float)
+    none = pd.Series(math.nan, wide.index)
+    known = defaultdict(lambda: none, {name: wide[name] for name in wide})
+    return pd.DataFrame(dict(numbers(known)), index=wide.index, dtype=float)
 
 
 @dataclass(frozen=True)

@@ -213,11 +213,7 @@ KNOWN_VERSIONS: Final = 10_000
 
 
 class DataModelError(InputError):
-    """A results directory that this program does not read; the message says what to do."""
-
-
-class NoVersionError(DataModelError):
-    """A damaged `data-model.json`, which therefore tells no version."""
+    """A results directory of another version; the message says what to do."""
 
 
 def write_version(directory: Path) -> None:
@@ -234,7 +230,8 @@ def check_version(directory: Path) -> None:
     """Refuse a directory whose results have another version.
 
     Raises:
-        DataModelError: they have, or the file that says so is damaged.
+        DataModelError: they have.
+        InputError: the file that says so is damaged.
     """
     path = directory / VERSION_FILE
     try:
@@ -255,11 +252,11 @@ def _check(directory: Path, path: Path, _version: tuple[int, ...]) -> None:
             raise ValueError(f"data_model: {number!r:.40}; allowed: {DATA_MODEL}")
     except (FileNotFoundError, NotADirectoryError):
         if path.is_symlink():
-            raise DataModelError(f"{path}: leads to no file") from None
+            raise InputError(f"{path}: leads to no file") from None
         return
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = getattr(error, "strerror", None) or error
-        raise NoVersionError(f"{path}: says no version of the data model: {why}") from None
+        raise InputError(f"{path}: says no version of the data model: {why}") from None
     if number != DATA_MODEL:
         raise DataModelError(
             f"{directory}: version {number} of the data model; this program reads {DATA_MODEL}. "

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from minitopo_dc.installation import safe_path
 from minitopo_dc.interruption import NUMBERS
@@ -52,11 +52,8 @@ class Killed:
         return f"the process that ran it ended with exit code {code}"
 
 
-class Ended(NamedTuple):
-    """A call that has ended: its place among all, and what it returned or raised, or `Killed`."""
-
-    place: int
-    outcome: Any
+Ended = tuple[int, Any]
+"""A call that has ended: its place among all, and what it returned or raised, or `Killed`."""
 
 
 class _Worker:
@@ -82,10 +79,10 @@ class _Worker:
         assert self.place is not None
         place, self.place = self.place, None
         try:
-            return Ended(place, self.connection.recv())
+            return place, self.connection.recv()
         except (EOFError, ConnectionResetError):
             self._process.join()
-            return Ended(place, Killed(self._process.exitcode))
+            return place, Killed(self._process.exitcode)
 
     def kill(self) -> None:
         """End the process at once; the outcome of its call is not wanted."""
@@ -134,7 +131,7 @@ class Pool:
                     return
                 for worker in [busy for busy in self._busy() if busy.connection in ready]:
                     ended = worker.end()
-                    if isinstance(ended.outcome, Killed):
+                    if isinstance(ended[1], Killed):
                         self._end([worker])
                     self._start(left)
                     yield ended

@@ -34,10 +34,6 @@ T = TypeVar("T")
 Added = TypeVar("Added")
 
 
-class PluginError(InputError):
-    """A plugin that cannot be used; the message names it and says why."""
-
-
 class UnknownNameError(MinitopoDcError, ValueError):
     """A name under which nothing is registered; the message lists the names that are."""
 
@@ -133,7 +129,7 @@ class Registry(Generic[T]):
         """Return all registered names, the built-in ones first.
 
         Raises:
-            PluginError: an entry point of this kind is broken.
+            InputError: an entry point of this kind is broken.
         """
         if not self._complete:
             self._complete = True  # at once, as a plugin may ask for names while it is imported
@@ -155,7 +151,7 @@ class Registry(Generic[T]):
 
         Raises:
             UnknownNameError: nothing has this name.
-            PluginError: an entry point of this kind is broken.
+            InputError: an entry point of this kind is broken.
         """
         known = self.names()
         if name not in known:
@@ -174,7 +170,7 @@ class Registry(Generic[T]):
 
         Raises:
             UnknownNameError: nothing has this name.
-            PluginError: an entry point of this kind is broken.
+            InputError: an entry point of this kind is broken.
         """
         factory: Any = self.get(name)
         try:
@@ -192,7 +188,7 @@ def load_plugins(names: Iterable[str]) -> list[str]:
         The names; those of files are absolute, so that they hold in any directory.
 
     Raises:
-        PluginError: one of them does not exist or cannot be imported.
+        InputError: one of them does not exist or cannot be imported.
     """
     absolute = [str(Path(name).resolve()) if name.endswith(".py") else name for name in names]
     for name in absolute:
@@ -201,7 +197,7 @@ def load_plugins(names: Iterable[str]) -> list[str]:
 
 
 def with_loaded_plugins(fields: Any) -> Any:
-    """Return what would be fields of settings, once their `plugins` are loaded; PluginError."""
+    """Return what would be fields of settings, once their `plugins` are loaded; InputError."""
     names = fields.get("plugins", ()) if isinstance(fields, dict) else None
     if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
         return {**fields, "plugins": load_plugins(names)}
@@ -213,7 +209,7 @@ def load_entry_points(group: str) -> None:
     """Import what installed packages name as entry points of a group, once.
 
     Raises:
-        PluginError: one of them cannot be imported.
+        InputError: one of them cannot be imported.
     """
     for point in entry_points(group=group):
         package = point.dist.name if point.dist is not None else "unknown package"
@@ -249,7 +245,7 @@ def _explaining(what: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise PluginError(f"{what}: {failure_words(error)}") from error
+        raise InputError(f"{what}: {failure_words(error)}") from error
 
 
 def failure_words(error: Exception, limit: int | None = None) -> str:

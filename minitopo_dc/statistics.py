@@ -376,7 +376,8 @@ def lost_pairs(
     bad = runs.assign(_why=status).replace({"_why": {"ok": "no number"}})[~good]
     why = bad.groupby(list(pairs), observed=True)["_why"].first()
     of_runs = runs.groupby(list(pairs), observed=True).size().index
-    return dict(why.reindex(of_runs.difference(used)).fillna("missing").value_counts())
+    counts = why.reindex(of_runs.difference(used)).fillna("missing").value_counts()
+    return {str(reason): int(number) for reason, number in counts.items()}
 
 
 def other_way(values: Sequence[float], lost: int) -> list[float]:

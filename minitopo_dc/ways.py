@@ -17,12 +17,12 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import pandas as pd
 
@@ -39,12 +39,20 @@ from minitopo_dc.results import client_rate, leg_series, path_rates, pdcp_series
 from minitopo_dc.results.files import read_numbers
 from minitopo_dc.results.kept_scenario import load_as_run, load_recorded, run_id
 from minitopo_dc.results.measures.account import few_losses
-from minitopo_dc.results.measures.row_pairs import KINDS, BetterLegs, better_legs
-from minitopo_dc.results.measures.verdict import Finding, findings
+from minitopo_dc.results.measures.limiting_factors import unused_legs
+from minitopo_dc.results.measures.named import MARGINS
+from minitopo_dc.results.measures.row_pairs import KINDS, better_legs
+from minitopo_dc.results.measures.verdict import (
+    Finding,
+    agreement,
+    findings,
+    of_roles,
+    with_primary,
+)
 from minitopo_dc.results.run_result import NUMBERS, RunResult
 from minitopo_dc.results.tables.runs import MODES, flat, label_of, main_measure, with_results
 from minitopo_dc.results.tables.series import congestion_series
-from minitopo_dc.runners.base import all_runners, get_runner
+from minitopo_dc.runners.base import Runner, all_runners, get_runner
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch_prefix
 
@@ -60,6 +68,65 @@ PROTOCOLS = {"tcp": "TCP", "mptcp": "MPTCP", "quic": "QUIC", "mpquic": "MP-QUIC"
 """What transports are, by the beginnings of their names."""
 TELLING = {"pdcp.split": "{}", "pdcp.t_reordering_ms": "t-Reordering {} ms"}
 """The fields that tell ways of a kind apart before all others, each with its words."""
+
+
+def mpquic_stacks() -> dict[str, Runner]:
+    """Return the runner over several paths of each stack of MP-QUIC, by the name of the stack."""
+    return {runner.stack: runner for runner in all_runners() if _is_mpquic(runner.name)}
+
+
+def stacks_of(
+    given: Sequence[str] | None = None, *, where: str = "stacks", control: str | None = None
+) -> list[str]:
+    """Return stacks of MP-QUIC; without any those that are built, or the first that could be.
+
+    Args:
+        given: by their names, each once.
+        where: they are, for the message of an error.
+        control: a congestion control, which those that are not named have to have.
+
+    Raises:
+        SettingsError: one is unknown, or there are none.
+    """
+    known = mpquic_stacks()
+    if given is None:
+        built = [name for name, runner in known.items() if not runner.obstacle()]
+        able = [name for name in built if control in (None, *known[name].congestion_controls)]
+        return able or built[:1] or [*known][:1]
+    if not given or len(set(given)) < len(given) or set(given) - known.keys():
+        raise SettingsError(f"{where}: {quoted(' '.join(given))}; allowed: {', '.join(known)}")
+    return [*given]
+
+
+def transports_of(stack: str) -> tuple[str, str]:
+    """Return the transports of a stack of MP-QUIC: over one path, and over several."""
+    several = mpquic_stacks()[stack].name
+    return several.removeprefix("mp"), several
+
+
+def _is_mpquic(transport: str) -> bool:
+    return transport.partition("-")[0] == "mpquic"
+
+
+def over_stacks(ways: Mapping[str, Scenario], stacks: Sequence[str]) -> dict[str, Scenario]:
+    """Return ways with each of some stacks of MP-QUIC in place of their own; others as they are.
+
+    Raises:
+        SettingsError: a stack is unknown, or does not fit a way.
+    """
+    pairs = [transports_of(stack) for stack in stacks_of(stacks)]
+    made = {}
+    for name, scenario in ways.items():
+        if get_runner(scenario.transport).stack not in mpquic_stacks():
+            made[name] = scenario
+            continue
+        for stack, transports in zip(stacks, pairs, strict=True):
+            transport = transports[_is_mpquic(scenario.transport)]
+            own = get_runner(transport).options_type.model_fields
+            options = {key: value for key, value in scenario.options.items() if key in own}
+            words = f"{name} ({stack})" if len(stacks) > 1 else name
+            made[words] = scenario.evolve(transport=transport, options=options)
+    return made
 
 
 def scenario_of_row(base: Scenario, row: Mapping[str, Any]) -> Scenario:
@@ -118,8 +185,12 @@ def _transport(name: str, names: Sequence[str]) -> str:
     """Return which of several transports it is; empty: there is no other."""
     if len(names) < 2:
         return ""
-    known = {other: _protocol(other) for other in names}
-    return known[name] if len(set(known.values())) == len(names) else name
+    by = [_protocol(other) for other in names]
+    if by.count(_protocol(name)) == 1:
+        return _protocol(name)
+    alike = [other for other in names if _protocol(other) == _protocol(name)]
+    stacks = [get_runner(other).stack for other in alike]
+    return get_runner(name).stack if mpquic_stacks().keys() >= set(stacks) else name
 
 
 def _variants(alike: Sequence[Scenario]) -> list[str]:
@@ -142,6 +213,23 @@ def _difference(mine: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> 
         value = f"{mine[key]:g}" if isinstance(mine[key], float) else str(mine[key])
         words.append(TELLING.get(key, f"{key} {{}}").format(value))
     return ", ".join(words)
+
+
+def other_roles(ways: Mapping[str, Scenario]) -> dict[str, Scenario]:
+    """Return ways with each other primary leg, `MOST_ROLES` at most, by their `with_primary` names.
+
+    A way whose bearers and paths stay the same, as they name their legs, is left out.
+
+    Raises:
+        SettingsError, TraceError: a trace is missing or wrong.
+    """
+    return {
+        with_primary(way, leg): other
+        for way, scenario in ways.items()
+        for leg in scenario.leg_numbers[1 : 1 + MOST_ROLES]
+        for other in [scenario.evolve(primary_leg=leg)]
+        if other.resolved_flows != scenario.resolved_flows
+    }
 
 
 def check_resumed(directory: Path, ways: Mapping[str, Scenario]) -> None:
@@ -193,6 +281,10 @@ def scenario_fields(scenario: Scenario) -> dict[str, Any]:
     return dict(flat(scenario.model_dump(mode="json")))
 
 
+MOST_ROLES = 3
+"""Other primary legs that are tried."""
+ROLES = "other-roles"
+"""The directory in that of a comparison with its runs with other primary legs."""
 SEEDS = 5
 """Of a comparison; five give Student's t a quantile of 2.8, three one of 4.3."""
 
@@ -306,6 +398,40 @@ class Comparison:
     runs: pd.DataFrame
     """A row a run, with the label `way` (`minitopo_dc.load`)."""
     directory: Path
+    roles: pd.DataFrame | None = None
+    """The same of the ways that are judged, with other primary legs; None: none were tried."""
+
+    def with_roles(self, ways: Mapping[str, Scenario], seeds: Iterable[int], **how: Any) -> Self:
+        """Run the judged ways with other primary legs, on the virtual clock; return all together.
+
+        Args:
+            ways: all of the comparison.
+            seeds: those of the comparison.
+            how: arguments of `Campaign.run`.
+        """
+        judged = [way for pair in self._judged for way in pair if ways[way].clock == "virtual"]
+        cases = [
+            (scenario, {LABEL: name})
+            for name, scenario in other_roles({way: ways[way] for way in judged}).items()
+        ]
+        if not cases:
+            return self
+        return replace(self, roles=Campaign(self.directory / ROLES, cases, seeds).run(**how))
+
+    @property
+    def _judged(self) -> list[tuple[str, str]]:
+        """Return the pairs of Dual Connectivity and multipath."""
+        return [finding.main.ways for finding in self.findings if finding.protocol]
+
+    @cached_property
+    def of_roles(self) -> list[str]:
+        """Return what other primary legs make of the ways that are judged."""
+        if self.roles is None or not (self.roles["status"] == "ok").any():
+            return []
+        both = pd.concat([self.results, with_results(self.roles)], ignore_index=True)
+        return [
+            *of_roles(both, self._judged, len(load_as_run(Path(both["directory"].iloc[0])).legs))
+        ]
 
     @cached_property
     def results(self) -> pd.DataFrame:
@@ -327,8 +453,8 @@ class Comparison:
         return table.assign(runs=[f"{good[way]} of {runs[way]}" for way in table.index])
 
     @cached_property
-    def better_legs(self) -> BetterLegs:
-        """Return the runs to be shown, without those over legs that another one alone beats."""
+    def better_legs(self) -> tuple[pd.DataFrame, list[str]]:
+        """Return the runs without those over legs that another beats, and sentences on these."""
         return better_legs(self.results)
 
     @cached_property
@@ -337,10 +463,19 @@ class Comparison:
         return findings(self.results, {runner.name: runner.stack for runner in all_runners()})
 
     @property
+    def of_stacks(self) -> str:
+        """Return whether what is better depends on the stack of MP-QUIC; empty: there is one."""
+        kinds = set(self.results["workload"])
+        margins = [MARGINS[kind] for kind in kinds if kind in MARGINS]
+        return agreement(self.findings, max(margins, default=MARGINS["download"]))
+
+    @property
     def sentences(self) -> list[str]:
         """Return what was found, first of DC and multipath, and what is to be known beside it."""
         found = [finding.sentence for finding in self.findings]
-        return [*found, *self.better_legs.sentences, *few_losses(self.results)]
+        agree = filter(None, [self.of_stacks])
+        beside = (*self.of_roles, *self.better_legs[1], *unused_legs(self.results))
+        return [*agree, *found, *beside, *few_losses(self.results)]
 
     @property
     def sentence(self) -> str:
@@ -409,6 +544,7 @@ def compare(
     jobs: int | None = None,
     executor: Executor | Workers | None = None,
     progress: bool = True,
+    stacks: Sequence[str] | None = None,
 ) -> Comparison:
     """Run each way with the same seeds; return the table, the sentence and the picture.
 
@@ -422,18 +558,24 @@ def compare(
         jobs: runs at once; None: one a processor, on the real clock one.
         executor: runs them instead, as for `Campaign.run`.
         progress: whether a bar is shown.
+        stacks: of MP-QUIC, `("picoquic", "noq")`: each way over one of them runs over all of these;
+            None: over its own.
 
     Raises:
         InputError: a scenario or a seed is wrong, or its clock cannot run here.
     """
     if len(ways) < 2:
         raise InputError(f"ways: {len(ways)}; allowed: two or more, by their names")
-    numbers = range(1, seeds + 1) if isinstance(seeds, int) else seeds
+    if stacks is not None:
+        ways = over_stacks(ways, stacks)
+    numbers = range(1, seeds + 1) if isinstance(seeds, int) else [*seeds]
     cases = [(scenario, {LABEL: name}) for name, scenario in ways.items()]
     with _place(directory) as place:
         campaign = Campaign(place, cases, numbers, title="Comparison")
         runs = campaign.run(jobs, executor=executor, progress=progress)
-        return _kept(Comparison(runs, place), named=directory is not None)
+        how = {"jobs": jobs, "executor": executor, "progress": progress}
+        made = Comparison(runs, place).with_roles(ways, numbers, **how)
+        return _kept(made, named=directory is not None)
 
 
 @contextmanager

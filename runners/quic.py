@@ -18,9 +18,11 @@ from minitopo_dc.runners.base import (
     SocketBuffer,
     Transfer,
     TransferFailed,
+    read_report,
 )
+from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.programs import ProgramSettings
-from minitopo_dc.workloads import Realtime, Workload, WorkloadField
+from minitopo_dc.workloads import Measurement, Realtime, Workload, WorkloadField
 from minitopo_dc.workloads.exchange import write_content
 
 MEBIBYTE = 1024 * 1024
@@ -108,12 +110,16 @@ class DatagramRunner(Runner):
 
 
 class QuicEnd(ProgramSettings):
-    """Settings of both programs of a QUIC stack of this project."""
+    """Settings of the program of either end of a QUIC stack of this project."""
 
     address: str
     """The server's address."""
     port: int
+    clients: tuple[str, ...]
+    """The client's address of each leg that is used, in order."""
     certificate: Path
+    key: Path | None = None
+    """The server's of its certificate; a client has none."""
     congestion_control: str
     options: QuicOptions
     qlog: Path | None
@@ -122,11 +128,11 @@ class QuicEnd(ProgramSettings):
 
 
 class BuiltInQuicRunner(DatagramRunner):
-    """A QUIC runner whose programs are this project's: options, workloads and logs.
+    """A QUIC runner whose programs are this project's: options, workloads and logs."""
 
-    The programs are a subclass'.
-    """
-
+    end_type: ClassVar[type[QuicEnd]]  # of its programs' settings
+    server_program: ClassVar[str]  # a module, as the client's
+    client_program: ClassVar[str]
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
     carries_ends: ClassVar[bool] = True
     takes_duration: ClassVar[bool] = True
@@ -135,18 +141,37 @@ class BuiltInQuicRunner(DatagramRunner):
         """Return True, as the client is a Python program of this project."""
         return True
 
-    def _end(self, transfer: Transfer, role: str) -> dict[str, Any]:
+    def server_command(self, transfer: Transfer) -> list[str]:
+        """Return the command of the server's program."""
+        settings = self._end(transfer, "server", key=transfer.key)
+        return settings.command(self.server_program, transfer.server_settings)
+
+    def client_command(self, transfer: Transfer) -> list[str]:
+        """Return the command of the client's program."""
+        settings = self._end(transfer, "client")
+        return settings.command(self.client_program, transfer.client_settings)
+
+    def read(self, transfer: Transfer) -> Measurement:
+        """Return the client's report, after a check of what arrived."""
+        return read_report(last_json(transfer.client_output, "client"), transfer.workload)
+
+    def _end(self, transfer: Transfer, role: str, **more: Any) -> QuicEnd:
         options = self._options(transfer)
-        return {
-            "address": transfer.server_address,
-            "port": transfer.port,
-            "certificate": transfer.certificate,
-            "congestion_control": transfer.congestion_control,
-            "plugins": transfer.plugins,
-            "options": options,
-            "workload": transfer.workload,
-            "qlog": _qlog_directory(transfer, role) if options.qlog else None,
-        }
+        return self.end_type(
+            address=transfer.server_address,
+            port=transfer.port,
+            clients=self._addresses(transfer),
+            certificate=transfer.certificate,
+            congestion_control=transfer.congestion_control,
+            plugins=transfer.plugins,
+            options=options,
+            workload=transfer.workload,
+            qlog=_qlog_directory(transfer, role) if options.qlog else None,
+            **more,
+        )
+
+    def _addresses(self, transfer: Transfer) -> tuple[str, ...]:
+        return transfer.client_addresses[:1]
 
     @contextmanager
     def files(self, transfer: Transfer) -> Iterator[None]:

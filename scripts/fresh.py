@@ -21,6 +21,7 @@ IMAGES = "docs/images"
 COMMANDS = (
     "scripts/findings.py",
     "studies/which_is_better/recorded.py",
+    "studies/carriers/picture.py",
     f"-m minitopo_dc.cli trace cells traces/drive_road.csv --figure {IMAGES}/drive.png",
 )
 """Arguments of Python that make what follows from files of the repository."""

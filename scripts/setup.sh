@@ -154,7 +154,7 @@ state() {
         "$SYSTEM_PYTHON" --version
         cat setup.py pyproject.toml constraints.txt scripts/*.sh
         cat minitopo_dc/extension/*.py
-        cat minitopo_dc/quic/*.h minitopo_dc/quic/*/library.py minitopo_dc/quic/picoquic/*.[ch] minitopo_dc/quic/noq/{Cargo.*,*.patch,src/*}
+        cat minitopo_dc/quic/*.h minitopo_dc/quic/*/__init__.py minitopo_dc/quic/picoquic/*.[ch] minitopo_dc/quic/noq/{Cargo.*,*.patch,src/*}
         cat studies/thesis/quic_of_2020/library.py
         cat minitopo_dc/native/library.py minitopo_dc/native/*.h minitopo_dc/native/*/*.[ch]
     } | sha256sum

@@ -12,7 +12,8 @@ from matplotlib import pyplot
 
 import minitopo_dc as dc
 from minitopo_dc.campaign.store import make_table, row_of
-from minitopo_dc.ways import Comparison, Run
+from minitopo_dc.ways import Comparison, Run, over_stacks
+from tests.quic.extension import needs_noq, needs_picoquic
 from tests.results.synthetic_runs import no_result, result, save
 
 LEGS = [dc.Leg(rate_mbps=20, delay_ms=30), dc.Leg(rate_mbps=80, delay_ms=10)]
@@ -97,6 +98,30 @@ def test_a_failed_run_is_returned_with_its_reason() -> None:
     assert run.reason in repr(run)
     with pytest.raises(AttributeError, match="none: "):
         run.queue_ms  # noqa: B018
+
+
+@needs_picoquic
+@needs_noq
+def test_ways_run_over_all_stacks_that_are_asked_for() -> None:
+    tcp = BASE.evolve(transport="tcp")
+    chosen = over_stacks({**WAYS, "TCP": tcp}, ["picoquic", "noq"])
+    assert {name: way.transport for name, way in chosen.items()} == {
+        **{"DC (picoquic)": "quic-picoquic", "DC (noq)": "quic-noq"},
+        **{"MP-QUIC (picoquic)": "mpquic-picoquic", "MP-QUIC (noq)": "mpquic-noq"},
+        "TCP": "tcp",
+    }
+    assert over_stacks(WAYS, ["picoquic"]) == WAYS
+    with pytest.raises(dc.InputError, match="stacks: tquic; allowed: picoquic, noq"):
+        over_stacks(WAYS, ["tquic"])
+
+
+@needs_picoquic
+@needs_noq
+def test_a_comparison_over_two_stacks_says_whether_they_agree() -> None:
+    compared = dc.compare(WAYS, seeds=1, stacks=["picoquic", "noq"], progress=False)
+    assert compared.sentence.startswith("With picoquic ")
+    ways = ["DC (picoquic)", "DC (noq)", "MP-QUIC (picoquic)", "MP-QUIC (noq)"]
+    assert [*compared.table.index] == ways
 
 
 def test_a_comparison_has_a_row_a_way_with_its_interval(compared: Comparison) -> None:

@@ -41,22 +41,18 @@ from .bearer_end import (
     segment,
 )
 from .element_process import (
-    ElementProcessError,
     NodeElement,
     Registered,
+    TopologyError,
 )
 from .host import TestbedHost, run, words
 from .parameter_values import in_json
-from .radio_link import RadioLinkError, radio_settings
+from .radio_link import radio_settings
 
 Parameters = Mapping[str, Any]
 """Of a leg: those of a radio link; `uplink` and `downlink` have what differs there."""
 ONE_LEG = {"split": "batch", "delivery": "off"}
 """The uplink that is not split: its first leg, as in the papers; another one while that is down."""
-
-
-class DualConnectivityError(Exception):
-    """Error: it cannot be as asked for; the message says what is wrong, and what is allowed."""
 
 
 class _NoInterface:
@@ -94,14 +90,14 @@ class DualConnectivity:
         self._run: Registered | None = None
         for node in (gnb, ue):
             if not node.inNamespace:
-                raise DualConnectivityError(f"{node.name}: needs a network namespace of its own")
+                raise TopologyError(f"{node.name}: needs a network namespace of its own")
             if next(addresses(node, planned=planned), None) is None:
-                raise DualConnectivityError(
+                raise TopologyError(
                     f"{node.name}: has no address: Mininet gives one to hosts that have links when "
                     "the network is built; make legs before"
                 )
             if getattr(node, "dual_connectivity", None) is not None:
-                raise DualConnectivityError(f"{node.name}: has Dual Connectivity already")
+                raise TopologyError(f"{node.name}: has Dual Connectivity already")
         self.legs = make_legs(find_legs(gnb, ue) if ends is None else _named(gnb, ue, ends), legs)
         down = _fields(pdcp)
         up = down if uplink_pdcp is None else _fields(uplink_pdcp, "uplink_pdcp")
@@ -174,19 +170,16 @@ class DualConnectivity:
         for end in ends:
             for command in end.commands():
                 run(end.node, *command)
-        try:
-            for end in ends:
-                settings = end.settings(place, bearers)
-                self._elements.append(NodeElement(end.node, settings, self._run.name))
-            for element in self._elements:
-                element.wait_ready()
-            self.restart()
-        except ElementProcessError as problem:
-            raise DualConnectivityError(str(problem)) from None
+        for end in ends:
+            settings = end.settings(place, bearers)
+            self._elements.append(NodeElement(end.node, settings, self._run.name))
+        for element in self._elements:
+            element.wait_ready()
+        self.restart()
 
     def _set(self, leg: int, state: str) -> None:
         if leg not in range(1, len(self.legs) + 1):
-            raise DualConnectivityError(f"leg {leg}: allowed are 1 to {len(self.legs)}")
+            raise TopologyError(f"leg {leg}: allowed are 1 to {len(self.legs)}")
         for interface in (self.legs[leg - 1].gnb, self.legs[leg - 1].ue):
             interface.ifconfig(state)
 
@@ -214,7 +207,7 @@ def addDualConnectivity(  # noqa: N802 - as Mininet's own addHost, addLink
             others are fields of PDCP (docs/scenarios.md): split, batch, ratio, t_reordering_ms, ...
 
     Raises:
-        DualConnectivityError: it cannot be so; the message says why.
+        TopologyError: it cannot be so; the message says why.
     """
     hosts = [net[host] if isinstance(host, str) else host for host in (gnb, ue)]
     if legs is not None and "ends" not in options and not find_legs(*hosts):
@@ -275,13 +268,13 @@ def find_legs(gnb: Node, ue: Node) -> list[tuple[Intf, Intf]]:
     """Return the pairs of interfaces between two hosts, over a link or over switches.
 
     Raises:
-        DualConnectivityError: an interface could be of several legs.
+        TopologyError: an interface could be of several legs.
     """
     pairs = [(near, far) for near in gnb.intfList() for far in neighbours(near) if far.node is ue]
     for side in zip(*pairs):  # noqa: B905 - pairs all
         doubtful = [end for end in side if side.count(end) > 1]
         if doubtful:
-            raise DualConnectivityError(
+            raise TopologyError(
                 f"{doubtful[0]} could be the end of several legs; name them: "
                 f"ends=[({str(pairs[0][0])!r}, {str(pairs[0][1])!r}), ...]"
             )
@@ -294,17 +287,17 @@ def make_legs(
     """Return the legs between these interfaces, with their parameters.
 
     Raises:
-        DualConnectivityError: there are too few or too many, or a parameter is wrong.
+        TopologyError: there are too few or too many, or a parameter is wrong.
     """
     if not pairs:
-        raise DualConnectivityError("no leg: there is no link between both hosts, nor legs=[...]")
+        raise TopologyError("no leg: there is no link between both hosts, nor legs=[...]")
     if not isinstance(given, (list, tuple, type(None))):
-        raise DualConnectivityError(
+        raise TopologyError(
             f"legs={given!r:.80}: allowed are lists with a dictionary or None for each leg"
         )
     legs = [None] * len(pairs) if given is None else list(given)
     if len(legs) != len(pairs) or len(pairs) > MAX_LEGS:
-        raise DualConnectivityError(
+        raise TopologyError(
             f"legs: {len(legs)} for {len(pairs)} links between both hosts; allowed: one for each "
             f"link, up to {MAX_LEGS}"
         )
@@ -320,16 +313,14 @@ def _fields(pdcp: Any, name: str = "") -> dict[str, Any]:
     """Return PDCP's fields as an element's file has them, NumPy's values as Python's.
 
     Raises:
-        DualConnectivityError: it is no dictionary, or a field's value is of no file.
+        TopologyError: it is no dictionary, or a field's value is of no file.
     """
     if not isinstance(pdcp, Mapping):
-        raise DualConnectivityError(
-            f"{name}={pdcp!r:.80}: allowed are dictionaries of PDCP's fields"
-        )
+        raise TopologyError(f"{name}={pdcp!r:.80}: allowed are dictionaries of PDCP's fields")
     fields = {key: in_json(value) for key, value in pdcp.items()}
     for key, value in pdcp.items():
         if fields[key] is None and value is not None:
-            raise DualConnectivityError(
+            raise TopologyError(
                 f"{key}={value!r:.80}: allowed are numbers, text, lists and dictionaries of them"
             )
     return fields
@@ -339,7 +330,7 @@ def _plugins(given: Any) -> list[str]:
     plugins = [given] if isinstance(given, (str, Path)) else given or []
     if isinstance(plugins, (list, tuple)) and all(isinstance(one, (str, Path)) for one in plugins):
         return [str(one) for one in plugins]
-    raise DualConnectivityError(f"plugins={given!r:.80}: allowed are paths of files, in a list")
+    raise TopologyError(f"plugins={given!r:.80}: allowed are paths of files, in a list")
 
 
 def _direction(number: int, leg: Parameters | None, direction: str) -> dict[str, Any] | None:
@@ -348,14 +339,14 @@ def _direction(number: int, leg: Parameters | None, direction: str) -> dict[str,
         return None
     for part in (leg, (leg.get(direction) or {}) if isinstance(leg, Mapping) else {}):
         if not isinstance(part, Mapping):
-            raise DualConnectivityError(
+            raise TopologyError(
                 f"leg {number}: {part!r:.80}: allowed are dictionaries of a radio link's parameters"
             )
     both = {name: value for name, value in leg.items() if name not in ("downlink", "uplink")}
     try:
         return radio_settings(both | dict(leg.get(direction) or {}))
-    except RadioLinkError as problem:
-        raise DualConnectivityError(f"leg {number}: {problem}") from None
+    except TopologyError as problem:
+        raise TopologyError(f"leg {number}: {problem}") from None
 
 
 def _named(gnb: Node, ue: Node, ends: Sequence[tuple[str, str]]) -> list[tuple[Intf, Intf]]:
@@ -363,7 +354,7 @@ def _named(gnb: Node, ue: Node, ends: Sequence[tuple[str, str]]) -> list[tuple[I
         unknown = [name for name in names if name not in node.nameToIntf]
         if unknown:
             known = ", ".join(node.nameToIntf)
-            raise DualConnectivityError(f"ends: {unknown[0]!r} is no interface of {node}: {known}")
+            raise TopologyError(f"ends: {unknown[0]!r} is no interface of {node}: {known}")
     return [(gnb.nameToIntf[near], ue.nameToIntf[far]) for near, far in ends]
 
 

@@ -34,8 +34,8 @@ VARIABLE = "MINITOPO_DC_RUN"
 NEEDS = "that Python needs minitopo-dc: docs/setup.md"
 
 
-class ElementProcessError(Exception):
-    """Error: an element cannot start, or has ended; the message has its words."""
+class TopologyError(Exception):
+    """Error: a parameter is wrong, or an element's process cannot run; the message says which."""
 
 
 class HostProcess:
@@ -129,19 +129,19 @@ class NodeElement(HostProcess):
         """Return once packets reach the element.
 
         Raises:
-            ElementProcessError: it has ended, or takes too long.
+            TopologyError: it has ended, or takes too long.
         """
         if self.read() != READY:
-            raise ElementProcessError(self._words())
+            raise TopologyError(self._words())
 
     def order(self, line: str) -> None:
         """Send an order (docs/element.md).
 
         Raises:
-            ElementProcessError: it has ended.
+            TopologyError: it has ended.
         """
         if self.process.poll() is not None:
-            raise ElementProcessError(self._words())
+            raise TopologyError(self._words())
         self.write(line)
 
     def counters(self) -> dict[int, dict[str, int]]:

@@ -32,7 +32,7 @@ if not __package__:  # mn runs this file outside its package, and compiles it by
     sys.path.append(str(Path(sys._getframe().f_code.co_filename).resolve().parents[1]))
     __package__ = "topologies"
 
-from .element_process import NEEDS, READY, HostProcess, interpreter
+from .element_process import NEEDS, READY, HostProcess, TopologyError, interpreter
 from .parameter_values import in_json, number, plain, truth
 
 PROCESS = "minitopo_dc.real.element.radio_link"
@@ -59,10 +59,6 @@ UNSUPPORTED_PARAMETERS = ("speedup", "latency_ms", "enable_ecn", "enable_red")
 """Parameters of TCLink that would change what packets meet, and that no leg has."""
 
 
-class RadioLinkError(Exception):
-    """Error: a parameter is wrong, or the link's process cannot run; the message says which."""
-
-
 def radio_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return a leg's settings (docs/scenarios.md) from a radio link's parameters.
 
@@ -70,22 +66,22 @@ def radio_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
         parameters: of :class:`RadioIntf`; None means not given.
 
     Raises:
-        RadioLinkError: a parameter is unknown, or a value none of its parameter.
+        TopologyError: a parameter is unknown, or a value none of its parameter.
     """
     if unknown := parameters.keys() - _FIELDS.keys():
         names = ", ".join(sorted(map(repr, unknown)))
-        raise RadioLinkError(f"unknown parameter {names}; known: {', '.join(_FIELDS)}")
+        raise TopologyError(f"unknown parameter {names}; known: {', '.join(_FIELDS)}")
     settings: dict[str, Any] = {}
     for name, value in parameters.items():
         if value is not None:
             key, field = _FIELDS[name]
             settings[key] = field.read(value)
             if settings[key] is None:
-                raise RadioLinkError(f"{name}={value!r:.80}: allowed are {field.allowed}")
+                raise TopologyError(f"{name}={value!r:.80}: allowed are {field.allowed}")
     if "rate_mbps" in settings and "trace" in settings:
-        raise RadioLinkError("give bw or trace, not both")
+        raise TopologyError("give bw or trace, not both")
     if "loss_percent" in settings and "burst_loss" in settings:
-        raise RadioLinkError("give loss or burst_loss, not both")
+        raise TopologyError("give loss or burst_loss, not both")
     if settings.keys().isdisjoint(("rate_mbps", "trace")):
         settings["rate_mbps"] = 1e6  # TCLink without bw has no limit, and this is too fast to tell
     return _DEFAULTS | settings
@@ -196,7 +192,7 @@ class RadioIntf(Intf):  # type: ignore[misc]
     ) -> None:
         """Make the interface as Mininet does; losses and jitter are drawn from `seed` and name."""
         if not isinstance(link, RadioLink):
-            raise RadioLinkError(f"{name}: a RadioIntf is an end of a RadioLink, not of {link}")
+            raise TopologyError(f"{name}: a RadioIntf is an end of a RadioLink, not of {link}")
         self._radio: dict[str, Any] | None = None
         self._seed = f"{SEED if seed is None else seed}/{name}"
         super().__init__(name, node=node, link=link, **params)
@@ -217,7 +213,7 @@ class RadioIntf(Intf):  # type: ignore[misc]
                 block_error_percent may change). And Mininet's own (ip, mac, ...).
 
         Raises:
-            RadioLinkError: a parameter is unknown, or its value wrong.
+            TopologyError: a parameter is unknown, or its value wrong.
         """
         own = {name: params.pop(name) for name in _FIELDS if name in params}
         self._check_others(params)
@@ -240,12 +236,12 @@ class RadioIntf(Intf):  # type: ignore[misc]
         radio = kept | dict(own)
         try:
             settings = radio_settings(radio)
-        except RadioLinkError as problem:
-            raise RadioLinkError(f"{self.name}: {problem}") from None
+        except TopologyError as problem:
+            raise TopologyError(f"{self.name}: {problem}") from None
         order = {"interface": self.name, "seed": self._seed, "radio": settings}
         answer = self.link.ask(json.dumps(order))
         if answer != "ok":
-            raise RadioLinkError(answer)
+            raise TopologyError(answer)
         self._radio = radio
 
     def _check_others(self, params: dict[str, Any]) -> None:
@@ -253,10 +249,10 @@ class RadioIntf(Intf):  # type: ignore[misc]
             params.pop(name, None)
         for name in UNSUPPORTED_PARAMETERS:
             if params.pop(name, None):
-                raise RadioLinkError(f"{self.name}: {name}: a radio link has no such property")
+                raise TopologyError(f"{self.name}: {name}: a radio link has no such property")
         unknown = params.keys() - {"mac", "ip", "ifconfig", "up"}
         if unknown:
-            raise RadioLinkError(
+            raise TopologyError(
                 f"{self.name}: unknown parameter {', '.join(sorted(unknown))}; known: "
                 f"{', '.join([*_FIELDS, 'seed'])}, and Mininet's mac, ip, ifconfig, up"
             )
@@ -274,7 +270,7 @@ class RadioLink(Link):  # type: ignore[misc]
         try:
             # fast: both interfaces are made where they belong, instead of being moved there.
             super().__init__(node1, node2, **(params | {"fast": True}))
-        except RadioLinkError:
+        except TopologyError:
             self._process.end()
             raise
 
@@ -288,7 +284,7 @@ class RadioLink(Link):  # type: ignore[misc]
         self._process = HostProcess(PROCESS, *arguments)
         answer = self._answer()
         if answer != READY:
-            raise RadioLinkError(f"{self._name}: {answer}")
+            raise TopologyError(f"{self._name}: {answer}")
 
     def restart(self) -> None:
         """Restart the traces: make now their time zero, which was when the link was made."""
@@ -298,7 +294,7 @@ class RadioLink(Link):  # type: ignore[misc]
         """Send an order to the process and return its answer.
 
         Raises:
-            RadioLinkError: it has ended.
+            TopologyError: it has ended.
         """
         with contextlib.suppress(BrokenPipeError):  # the answer says so
             self._process.write(order)
@@ -313,7 +309,7 @@ class RadioLink(Link):  # type: ignore[misc]
                         f"*** {name}: the kernel dropped {counters['kernel_drops']} packets: "
                         "the machine is too slow for this rate\n"
                     )
-        except RadioLinkError as problem:
+        except TopologyError as problem:
             error(f"*** {problem}\n")
         self._process.end()
         super().delete()
@@ -322,9 +318,9 @@ class RadioLink(Link):  # type: ignore[misc]
         line = self._process.read()
         if line is None:
             self._process.process.kill()
-            raise RadioLinkError(f"{self._name}: its process does not answer")
+            raise TopologyError(f"{self._name}: its process does not answer")
         if not line:
-            raise RadioLinkError(
+            raise TopologyError(
                 f"{self._name}: its process ended with {self._process.process.wait()}; its words "
                 f"are above ({interpreter()} -m {PROCESS}; {NEEDS})"
             )

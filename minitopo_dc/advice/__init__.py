@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from minitopo_dc.advice.candidates import QUIC, candidates_of, judged_of
+from minitopo_dc.advice.candidates import candidates_of, judged_of
 from minitopo_dc.advice.sequence import Advice, Progress, Runs, decide
 from minitopo_dc.campaign.executors import local
 from minitopo_dc.clocks import build_missing, chosen_jobs
@@ -32,7 +32,7 @@ from minitopo_dc.scenario.presets import XN_MS
 from minitopo_dc.scratch import scratch
 from minitopo_dc.statistics import Proportion, outcomes
 from minitopo_dc.trace import read_trace, trace_info
-from minitopo_dc.ways import check_resumed
+from minitopo_dc.ways import check_resumed, other_roles, stacks_of, transports_of
 from minitopo_dc.workloads import Download
 
 SECONDS = 60.0
@@ -49,7 +49,8 @@ def advise(
     *,
     output: Path | None = None,
     progress: Progress = str,
-    transports: Sequence[str] = QUIC,
+    transports: Sequence[str] | None = None,
+    stacks: Sequence[str] | None = None,
     seconds: float = SECONDS,
     margin_percent: float | None = None,
     xn_ms: float = XN_MS,
@@ -63,7 +64,9 @@ def advise(
         legs: two or more, as in a scenario: `{"downlink": {"rate_mbps": 30}, "delay_ms": 10}`.
         output: a directory where runs are kept, and which goes on; None: they are not kept.
         progress: hears what is under way.
-        transports: one with Dual Connectivity and one with multipath, of one stack.
+        transports: one with Dual Connectivity and one with multipath, of one stack; None: those of
+            `stacks`.
+        stacks: of MP-QUIC, each of which has its verdict; None: those that are built.
         seconds: for the verdict, at most.
         margin_percent: within which both are a tie; None: the workload's (`MARGINS`).
         xn_ms: the delay of Xn one way, of the Dual Connectivity that is judged.
@@ -76,19 +79,31 @@ def advise(
     """
     now = time.monotonic()
     begun = now if begun is None else begun
-    base = base_of(legs, **fields)
+    chosen = stacks_of(stacks, where="--stacks", control=fields.get("congestion_control"))
+    pairs = [transports] if transports else [transports_of(name) for name in chosen]
+    base = base_of(legs, pairs[0][0], **fields)
     judged = judged_of(base.workload, margin_percent)
-    build_missing(base.model_copy(update={"transport": name}) for name in transports)
-    stack = candidates_of(base, transports, xn_ms)
+    names = [name for pair in pairs for name in pair]
+    build_missing(base.model_copy(update={"transport": name}) for name in names)
+    known = candidates_of(base, pairs, xn_ms)
     if not MIN_S <= seconds <= MAX_S:
         raise SettingsError(f"--time: {seconds:g}; allowed: {MIN_S:g} to {MAX_S:g} s")
     jobs = chosen_jobs(jobs, "virtual")
     with nullcontext(output) if output is not None else scratch() as place:
-        check_resumed(place, stack.ways)
+        ways = {name: way for stack in known for name, way in stack.ways.items()}
+        judged_ways = [name for stack in known for name in (stack.dual, stack.multipath)]
+        ways |= other_roles({name: ways[name] for name in judged_ways})
+        check_resumed(place, ways)
+        begin = time.monotonic()
         until = begun + max(seconds - overhead_s(now - begun), seconds / 2)
+        made = []
         with local(jobs, until) as workers:
-            advice = decide(stack, Runs(place, stack.ways, judged, workers, until, progress))
-    return replace(advice, neighbours=neighbours_of(base, stack.stack, judged.margin))
+            runs = Runs(place, ways, judged, workers, progress=progress)
+            for number, stack in enumerate(known, 1):
+                runs.until = begin + (until - begin) * number / len(known)
+                made.append(decide(stack, runs))
+    near = neighbours_of(base, known[0].stack, judged.margin)
+    return replace(made[0], neighbours=near, others=tuple(made[1:]))
 
 
 def overhead_s(imports_s: float) -> float:
@@ -96,10 +111,12 @@ def overhead_s(imports_s: float) -> float:
     return max(OVERHEAD_S, (1 + BEHIND) * imports_s)
 
 
-def base_of(legs: Sequence[Mapping[str, Any]], **fields: Any) -> Scenario:
+def base_of(
+    legs: Sequence[Mapping[str, Any]], transport: str = "quic-picoquic", **fields: Any
+) -> Scenario:
     """Return what all runs have in common; SettingsError if a field of a scenario is wrong."""
     options = {"receive_buffer_bytes": RECEIVE_BUFFER_BYTES, **fields.pop("options", {})}
-    own = {"transport": QUIC[0], "mode": "sc", "clock": "virtual", "options": options}
+    own = {"transport": transport, "mode": "sc", "clock": "virtual", "options": options}
     own["primary_leg"] = "nearest"
     return Scenario.check({**fields, **own, "legs": list(legs)}, "advise")
 

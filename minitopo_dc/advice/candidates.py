@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from minitopo_dc.clocks import unavailable_reason
+from minitopo_dc.clocks import run_obstacle
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.results.measures.named import CRITERIA, Criterion
+from minitopo_dc.results.measures.named import CRITERIA, MARGINS, Criterion
 from minitopo_dc.runners.base import Runner, get_runner, runner_names
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
@@ -24,12 +24,11 @@ from minitopo_dc.scenario.presets import DualConnectivity
 from minitopo_dc.ways import scenario_of_row, ways_of
 from minitopo_dc.workloads import Video, Workload
 
-QUIC = ("quic-picoquic", "mpquic-picoquic")
-"""Transports unless others are named: one stack, so that stacks are not what is compared."""
 DUALS: tuple[DualConnectivity, ...] = ("deployable", "papers", "ideal")
 """The first of these is judged."""
 ALLOWED = (
-    "allowed: two of a stack, one for dc and one for multipath: " + " ".join(QUIC) + "; tcp mptcp"
+    "allowed: two of a stack, one for dc and one for multipath: "
+    "quic-picoquic mpquic-picoquic; tcp mptcp"
 )
 
 
@@ -46,8 +45,13 @@ class Candidates(NamedTuple):
     alone: tuple[str, ...]
 
 
-def candidates_of(base: Scenario, transports: Sequence[str], xn_ms: float) -> Candidates:
-    """Return the candidates over the legs of a scenario, with these transports.
+def candidates_of(base: Scenario, pairs: Sequence[Sequence[str]], xn_ms: float) -> list[Candidates]:
+    """Return the candidates of each stack over the legs of a scenario; no two ways have one name.
+
+    Args:
+        base: what all have in common.
+        pairs: of each stack, the transport over one path and that over several.
+        xn_ms: the delay of Xn of what can be deployed.
 
     Raises:
         SettingsError, TraceError: the transports are unknown, not two of a stack or cannot run
@@ -55,6 +59,18 @@ def candidates_of(base: Scenario, transports: Sequence[str], xn_ms: float) -> Ca
     """
     if len(base.legs) < 2:
         raise SettingsError(f"--legs: {len(base.legs)}; allowed: two or more")
+    runners = [_runners_of(pair) for pair in pairs]
+    ways = ways_of([way for pair in runners for way in _ways_of(base, *pair, xn_ms)])
+    for scenario in ways.values():
+        check_scenario(scenario)
+        if (reason := run_obstacle(scenario)) is not None:
+            name = scenario.transport
+            raise SettingsError(f"--transports: {name} cannot run here: {reason}")
+    return [_of_stack(ways, *pair) for pair in runners]
+
+
+def _runners_of(transports: Sequence[str]) -> tuple[Runner, Runner]:
+    """Return the runner over one path and that over several; SettingsError: not two of a stack."""
     if unknown := [name for name in transports if name not in runner_names()]:
         raise SettingsError(f"--transports: {unknown[0]}; allowed: {', '.join(runner_names())}")
     runners = [get_runner(name) for name in transports]
@@ -62,29 +78,27 @@ def candidates_of(base: Scenario, transports: Sequence[str], xn_ms: float) -> Ca
     if single.stack != several.stack:
         named = " ".join(transports)
         raise SettingsError(f"--transports: {named}: {single.stack}, {several.stack}; {ALLOWED}")
-    candidates = _of_stack(base, single, several, xn_ms)
-    for scenario in candidates.ways.values():
-        check_scenario(scenario)
-        if (reason := unavailable_reason(scenario)) is not None:
-            name = scenario.transport
-            raise SettingsError(f"--transports: {name} cannot run here: {reason}")
-    return candidates
+    return single, several
 
 
-def _of_stack(base: Scenario, single: Runner, several: Runner, xn_ms: float) -> Candidates:
+def _ways_of(base: Scenario, single: Runner, several: Runner, xn_ms: float) -> list[Scenario]:
     # A path that carries nothing fails no run: over very unequal legs a scheduler may do so.
     paths = {"each_carries": False}
     fields = {"mode": "multipath", "paths": paths if several.takes_paths else None}
     duals = [_way(base, single, mode="dc", **base.dc_fields(name, xn_ms)) for name in DUALS]
     alone = [_way(base, single, mode="sc", leg=leg) for leg in range(1, len(base.legs) + 1)]
-    ways = ways_of([*duals, _way(base, several, **fields), *alone])
-    legs, names = list(ways)[: len(alone)], list(ways)[len(alone) :]
-    dual, *others, multipath = names
-    judged = [dual, multipath, *others, *legs]  # in the order in which they are run
+    return [*duals, _way(base, several, **fields), *alone]
+
+
+def _of_stack(ways: Mapping[str, Scenario], single: Runner, several: Runner) -> Candidates:
+    own = {name: way for name, way in ways.items() if way.transport in (single.name, several.name)}
+    alone = [name for name, way in own.items() if way.mode == "sc"]
+    dual, *others, multipath = [name for name in own if name not in alone]
+    judged = [dual, multipath, *others, *alone]  # in the order in which they are run
     return Candidates(
         single.stack or single.name,
-        {name: ways[name] for name in judged},
-        *(dual, multipath, tuple(others), tuple(legs)),
+        {name: own[name] for name in judged},
+        *(dual, multipath, tuple(others), tuple(alone)),
     )
 
 
@@ -102,12 +116,6 @@ def _way(base: Scenario, runner: Runner, **fields: Any) -> Scenario:
     return scenario_of_row(base, {"transport": runner.name, "options": options, **fields})
 
 
-MARGINS = {"download": 0.05, "request-response": 0.10, "video": 0.05, "realtime": 0.01}
-"""The differences up to which there is a tie. Goodput: means on both clocks differ by up to 3.0 %
-in most rows (docs/advise.md has where not), a ratio of two by the square root of 2 times that,
-rounded up. Answers: up to a tenth, as real processes take time (docs/measurements/policies.md).
-Video (part of its highest bitrate) and calls (part of all frames): this project's choice of what
-matters."""
 MIN_MARGIN, MAX_MARGIN = 0.001, 1.0
 
 

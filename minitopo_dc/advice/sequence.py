@@ -20,8 +20,16 @@ from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.executors import Results, Scenarios, Workers
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.numbers import for_json, significant
-from minitopo_dc.results.measures.limiting_factors import reason
-from minitopo_dc.results.measures.verdict import FEWEST, Difference, difference
+from minitopo_dc.results.measures.limiting_factors import reason, unused_legs
+from minitopo_dc.results.measures.verdict import (
+    FEWEST,
+    Difference,
+    beside_main,
+    difference,
+    of_roles,
+    of_stacks,
+    with_primary,
+)
 from minitopo_dc.runs.needs import primary_leg
 from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Scenario
@@ -109,6 +117,8 @@ class Advice:
     """What a seed of both took on this machine, in s of the wall clock."""
     neighbours: Mapping[str, Any] | None = None
     """What the study found near the network; None: it has no such stack, workload or legs."""
+    others: tuple[Advice, ...] = ()
+    """With the transports of other stacks."""
 
     @property
     def outcome(self) -> Outcome:
@@ -122,11 +132,24 @@ class Advice:
     @property
     def sentence(self) -> str:
         """Return which side is better, in one sentence."""
-        stack = "" if self.stack == "picoquic" else f"{self.stack}: "
-        return f"{stack}{self._what(self.look)}."
+        return f"{self._what(self.look)}."
+
+    @property
+    def of_stacks(self) -> str:
+        """Return whether what is better depends on the stack; empty: there is one."""
+        every = {advice.stack: advice for advice in (self, *self.others)}
+        looks = {name: advice.look for name, advice in every.items()}
+        return of_stacks(
+            {name: (look.outcome, look.difference) for name, look in looks.items() if look}
+        )
 
     def sentences(self) -> Iterator[str]:
         """Yield what is better, how sure that is, why, and what is to be known beside it."""
+        own = (advice._own_sentences() for advice in (self, *self.others))
+        said = itertools.chain([self.of_stacks], *own)
+        yield from dict.fromkeys(filter(None, said))
+
+    def _own_sentences(self) -> Iterator[str]:
         yield self.sentence
         if self.look is not None:
             margin = f"{OUTCOMES[self.outcome][2]} the margin of {self.judged.margin_shown}"
@@ -149,6 +172,9 @@ class Advice:
         shown = [f"{name} {significant(judged.value(score))}" for name, score in scores.items()]
         better = max(scores, key=scores.__getitem__)
         outcome = f"{OUTCOMES[look.outcome][1]}{better} is {judged.by(abs(first - second))}"
+        interval = look.difference.paired.interval
+        if interval.low <= 0 <= interval.high:  # no difference is seen
+            outcome = OUTCOMES[look.outcome][1].rstrip("; ")
         return f"{', '.join(shown)} {judged.unit_words}: {outcome}"
 
     def _how_sure(self, look: Look) -> str:
@@ -176,6 +202,8 @@ class Advice:
             **{name: getattr(judged, name) for name in ("measure", "unit", "difference_unit")},
             "margin": self.judged.margin,
             "found": self.look and self.look.to_json(),
+            "of_stacks": self.of_stacks,
+            "others": [advice.to_json() for advice in self.others],
         }
 
 
@@ -331,7 +359,14 @@ def _sampled(runs: Runs, ways: Sequence[str]) -> tuple[Look | None, Stopped]:
 
 def _beside(stack: Candidates, runs: Runs) -> Iterator[str]:
     """Yield what the ways beside the judged ones did, and a warning that a leg alone was better."""
-    yield primary_leg(stack.ways[stack.multipath])
+    scenario, pair = stack.ways[stack.multipath], (stack.dual, stack.multipath)
+    yield primary_leg(scenario)
+    if not runs.is_late:
+        names = {with_primary(way, leg) for way in pair for leg in scenario.leg_numbers}
+        runs.make([name for name in runs.ways if name in names], SHOWN)
+        yield from of_roles(runs.table, [pair], len(scenario.legs))
+    yield from beside_main(runs.table, pair)
+    yield from unused_legs(runs.table[runs.table[LABEL].isin(pair)])
     judged, seeds = runs.judged.criterion, f"with the first {SHOWN} seeds"
     means = runs.means([*stack.ways])
     shown = {

@@ -114,7 +114,7 @@ class Campaign:
         Raises:
             InputError: a clock cannot run here, or the directory cannot be used; nothing has been
                 run then.
-            StoreError: the disk is full, or runs were lost; what was recorded is kept.
+            InputError: the disk is full, or runs were lost; what was recorded is kept.
             progress.Interrupted: Ctrl-C; what was recorded is kept.
         """
         check_retries(retries.disturbed)
@@ -160,14 +160,16 @@ class Campaign:
     def names(self) -> dict[str, str]:
         """Return the name of each run, its labels' values, by its identity."""
         names: dict[str, str] = {}
-        for row in self._plan.rows:
-            names.setdefault(row.id, ", ".join(map(value_name, row.labels.values())))
+        for name, labels, _ in self._plan.rows:
+            names.setdefault(name, ", ".join(map(value_name, labels.values())))
         return names
 
     @property
     def label_values(self) -> frozenset[str]:
         """Return all values of all labels, as text."""
-        return frozenset(str(value) for row in self._plan.rows for value in row.labels.values())
+        return frozenset(
+            str(value) for _, labels, _ in self._plan.rows for value in labels.values()
+        )
 
     def _missing(self, done: Collection[str]) -> dict[str, Scenario]:
         return {name: run for name, run in self._plan.scenarios.items() if name not in done}

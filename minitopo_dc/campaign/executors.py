@@ -24,8 +24,8 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.clocks import attempt, clean_killed
+from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import check_size, naming
 from minitopo_dc.pool import Killed, Pool
@@ -95,7 +95,7 @@ def pooled(
     """Perform runs (`perform`) in processes; begin again those that were killed.
 
     Raises:
-        StoreError: some were killed `MAX_KILLS` times; raised when all others have ended.
+        InputError: some were killed `MAX_KILLS` times; raised when all others have ended.
     """
     names = list(scenarios)
     for _ in range(MAX_KILLS):
@@ -157,7 +157,7 @@ def received(
         watch: looks after whoever performs them.
 
     Raises:
-        StoreError: runs are lost; raised when all others have ended.
+        InputError: runs are lost; raised when all others have ended.
     """
     lost: dict[str, BaseException] = {}
     while waiting:
@@ -185,8 +185,8 @@ def _check_unpacked(packed: bytes, name: str) -> None:
         check_size(sum(entry.file_size for entry in archive.infolist()), MAX_RUN_BYTES)
 
 
-def _lost(names: Sequence[str], why: str) -> StoreError:
-    return StoreError(
+def _lost(names: Sequence[str], why: str) -> InputError:
+    return InputError(
         f"{len(names)} runs are not done (the first: {names[0]}), all others are kept: {why}"
     )
 
@@ -223,7 +223,7 @@ class Cluster:
         """Yield each run with its result; when a run kills its workers, the others go on.
 
         Raises:
-            StoreError: no scheduler answers, or no longer; no worker may run on the real clock;
+            InputError: no scheduler answers, or no longer; no worker may run on the real clock;
                 runs killed their workers again and again (raised when all others have ended).
         """
         with self._connected() as client:  # which gives up what is left when it closes
@@ -239,9 +239,9 @@ class Cluster:
             yield from received(waiting, working, partial(self._watch, client))
 
     def _watch(self, client: Client, error: BaseException | None) -> None:
-        """Say once that there is no worker to wait for; StoreError where the scheduler has gone."""
+        """Say once that there is no worker to wait for; InputError where the scheduler has gone."""
         if client.status != "running" or isinstance(error, GONE):
-            raise StoreError(
+            raise InputError(
                 f"{self._name}: has gone; every run that was recorded is kept: start it "
                 "again, then give the same command again"
             ) from None
@@ -260,15 +260,15 @@ class Cluster:
         try:
             return Client(self._address, **options)  # type: ignore[no-untyped-call]
         except (OSError, ValueError) as error:
-            raise StoreError(f"{self._name}: no answer: {error}") from None
+            raise InputError(f"{self._name}: no answer: {error}") from None
 
     def _check_workers(self, client: Client, clocks: Collection[Clock]) -> None:
         """Refuse to start without a worker that can do the runs, which would wait for ever."""
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
         if not workers:
-            raise StoreError(f"{self._name}: has no worker; start one: dask worker {self._address}")
+            raise InputError(f"{self._name}: has no worker; start one: dask worker {self._address}")
         if "real" in clocks and not any(worker["resources"].get(REAL_CLOCK) for worker in workers):
-            raise StoreError(
+            raise InputError(
                 f"{self._name}: no worker may run on the real clock; on each machine that may, as "
                 f"root: dask worker {self._address} --nworkers 1 --resources {REAL_CLOCK}=1"
             )

@@ -17,7 +17,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,16 +43,10 @@ MAX_RUNS = 1_000_000
 _SEEDS = TypeAdapter(list[Seed])
 _NAME = re.compile(r"[^\W\d]\w*( \w+)*")
 """The name of a label: words of letters, digits and underscores."""
+Row = tuple[str, Mapping[str, Label], int]
+"""Of the table: a run, which other rows may have too, the case's labels and the seed."""
 KINDS = ("string", "integer", "floating", "mixed-integer-float", "boolean", "empty")
 """The kinds of values that a label may have, by pandas' names."""
-
-
-class PlannedRun(NamedTuple):
-    """A row of the table: a case with a seed, and the run that it has, maybe with other rows."""
-
-    id: str
-    labels: Mapping[str, Label]
-    seed: int
 
 
 class Plan:
@@ -110,7 +104,7 @@ class Plan:
             raise InputError(limits[0])
         return measures
 
-    def _rows(self) -> Iterable[PlannedRun]:
+    def _rows(self) -> Iterable[Row]:
         """Return all rows with the first seed, then those with the second, ...; none twice."""
         runs = [(seed, *case) for seed in self.seeds for case in self._cases]
         if not self.seeds:
@@ -118,12 +112,12 @@ class Plan:
             runs.sort(key=lambda run: run[0])
         if len(runs) > MAX_RUNS:
             raise InputError(f"cases: {len(runs)} runs; allowed: {MAX_RUNS}")
-        rows: dict[tuple[Any, ...], PlannedRun] = {}
+        rows: dict[tuple[Any, ...], Row] = {}
         for seed, scenario, labels in runs:
             seeded = scenario.model_copy(update={"seed": seed})  # a seed makes nothing else wrong
             identity = run_id(seeded)
             self.scenarios.setdefault(identity, seeded)
-            rows.setdefault((identity, *labels.items()), PlannedRun(identity, labels, seed))
+            rows.setdefault((identity, *labels.items()), (identity, labels, seed))
         return rows.values()
 
 
@@ -182,10 +176,6 @@ _QUOTED = re.compile("'([^']+)'")
 _CASES = re.compile(r"^def cases\(", re.MULTILINE)
 
 
-class ProgramError(InputError):
-    """A mistake in a campaign's file, as Python shows it, from the user's line on."""
-
-
 @dataclass(frozen=True)
 class Program:
     """A campaign's file that was imported."""
@@ -196,7 +186,7 @@ class Program:
     _module: ModuleType
 
     def cases(self, version: str) -> list[Any]:
-        """Return the cases of a version; ProgramError shows a mistake in making them."""
+        """Return the cases of a version; InputError shows a mistake in making them."""
         with _shown(self.path):
             return list(self._module.cases(version))
 
@@ -211,7 +201,7 @@ class Program:
         Of a table that lacks runs it may be less: the last section then says what was not made.
 
         Raises:
-            ProgramError: the report has a mistake, which is not due to missing runs.
+            InputError: the report has a mistake, which is not due to missing runs.
         """
         sections: list[tuple[str, Any]] = []
         with _shown(self.path):
@@ -233,7 +223,7 @@ class Program:
             values: of the labels; who asks for one as a column misses rows, not a column.
 
         Raises:
-            ProgramError: the report has a mistake. Errors that may be due to the missing rows are
+            InputError: the report has a mistake. Errors that may be due to the missing rows are
                 none, nor is a column that a runner may give beside the table's.
         """
         try:
@@ -242,7 +232,7 @@ class Program:
                 list(self._sections(runs))
         except Exception as error:
             if (hint := _mistake(error, runs, values)) is not None:
-                raise ProgramError(_as_python_shows(error, self.path) + hint) from None
+                raise InputError(_as_python_shows(error, self.path) + hint) from None
 
     def _sections(self, runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
         allowed = "allowed: pairs of a title and its content"
@@ -282,7 +272,7 @@ def load_program(path: Path) -> Program:
     """Import a campaign's file; it finds modules beside it, as a script does.
 
     Raises:
-        ProgramError: it cannot be imported, shown at its line.
+        InputError: it cannot be imported, shown at its line.
         InputError: there is no such file, or it has no `cases(version)`.
     """
     path = path.resolve()
@@ -327,7 +317,7 @@ def _shown(path: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise ProgramError(_as_python_shows(error, path)) from None
+        raise InputError(_as_python_shows(error, path)) from None
 
 
 def _as_python_shows(error: Exception, path: Path, verdict: str = "has a mistake") -> str:

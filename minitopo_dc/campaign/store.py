@@ -29,7 +29,6 @@ from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import (
     FULL,
     DataModelError,
-    NoVersionError,
     check_size,
     check_version,
     naming,
@@ -52,10 +51,6 @@ from minitopo_dc.results.tables.runs import (
 
 LOCK = "lock"
 """The file that the process that writes has locked."""
-
-
-class StoreError(InputError):
-    """A campaign's directory that cannot be used as asked; the message says what to do."""
 
 
 class Store:
@@ -94,10 +89,8 @@ class Store:
         try:
             check_version(run)
             return damage(run, None if whole else "result.json") or read_result(run)
-        except DataModelError as error:
-            if not isinstance(error, NoVersionError):
-                raise
-            return str(error)
+        except DataModelError:
+            raise
         except (OSError, ValueError) as error:
             return f"malformed run: {error}"
 
@@ -106,12 +99,12 @@ class Store:
         """Hold the directory, new or resumed, and remove what was under way.
 
         Raises:
-            StoreError: another process holds it, it cannot be made or written, or the disk is full.
+            InputError: another process holds it, it cannot be made or written, or the disk is full.
         """
         with explained(self.root), ExitStack() as open_files:
             with explained(self.root, "give another directory"):
                 if self.runs.is_symlink():  # runs are removed and made there
-                    raise StoreError(
+                    raise InputError(
                         f"{self.runs}: a link; allowed: a directory of this campaign's"
                     )
                 self.runs.mkdir(parents=True, exist_ok=True)
@@ -121,7 +114,7 @@ class Store:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
-                    raise StoreError(f"{self.root}: another process writes there") from None
+                    raise InputError(f"{self.root}: another process writes there") from None
                 shutil.rmtree(self.working, ignore_errors=True)
                 self.working.mkdir()
                 check_version(self.root)
@@ -148,7 +141,7 @@ class Store:
         """Move a run that has ended below `working` to where it counts; return its result there.
 
         Raises:
-            StoreError: the disk is full, or it was when the run failed, which then is no result.
+            InputError: the disk is full, or it was when the run failed, which then is no result.
         """
         directory, final = self.working / identity, self.runs / identity
         recorded = replace(result, directory=str(final))
@@ -201,19 +194,19 @@ LOG_END_BYTES = 10_000
 
 @contextmanager
 def explained(root: Path, remedy: str | None = None) -> Iterator[None]:
-    """Turn an OSError for a full disk into a `StoreError`, with a remedy any other one, too."""
+    """Turn an OSError for a full disk into an InputError, with a remedy any other one, too."""
     try:
         yield
     except OSError as error:
         if error.errno in FULL:
-            raise StoreError(
+            raise InputError(
                 f"{root}: the disk is full; every run that was recorded is kept: make room, then "
                 "give the same command again"
             ) from None
         if remedy is None:
             raise
         where = error.filename2 or error.filename or root
-        raise StoreError(f"{where}: {error.strerror}; {remedy}") from None
+        raise InputError(f"{where}: {error.strerror}; {remedy}") from None
 
 
 TABLE, TEXT_TABLE, FACTS = "runs.parquet", "runs.csv", "campaign.json"
@@ -299,7 +292,7 @@ def load_facts(directory: Path) -> Facts:
     path = directory / FACTS
     check_version(directory)
     if not path.exists():
-        raise StoreError(f"{directory}: no campaign was run here ({FACTS} is missing)")
+        raise InputError(f"{directory}: no campaign was run here ({FACTS} is missing)")
     with naming(path):
         return Facts.check(parse_json(read_text(path, MAX_BYTES, within=directory)), str(path))
 

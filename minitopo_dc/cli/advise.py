@@ -40,7 +40,8 @@ def execute(arguments: argparse.Namespace) -> int:
             **fields,
             output=root,
             progress=line.tell,
-            transports=options.listed(arguments.transports),
+            transports=options.listed(arguments.transports or ()),
+            stacks=arguments.stacks and options.listed(arguments.stacks),
             seconds=arguments.time,
             margin_percent=arguments.margin,
             xn_ms=arguments.xn,
@@ -63,6 +64,8 @@ def _save(advice: Advice, results: pd.DataFrame, root: Path) -> None:
     from minitopo_dc.plots import timeline  # noqa: PLC0415 (Matplotlib takes a second)
 
     write_whole(root / ADVICE, json.dumps(advice.to_json(), indent=1))
+    if results.empty:
+        return
     ok = results[results["status"] == "ok"].drop_duplicates(LABEL)  # the first seed counts
     places = dict(zip(ok[LABEL], ok["directory"], strict=True))
     names = [way for way in (advice.dual, advice.multipath) if way and way in places]

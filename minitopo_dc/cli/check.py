@@ -15,7 +15,7 @@ from rich.text import Text
 
 from minitopo_dc.cli.screen import StatusLine
 from minitopo_dc.clocks import run_scenario
-from minitopo_dc.native.library import missing
+from minitopo_dc.native.library import obstacle
 from minitopo_dc.real.machine import (
     ELEMENT,
     KERNEL_BACKEND,
@@ -83,7 +83,7 @@ def virtual_transfers() -> Iterator[MachineFinding]:
     for runner in all_runners():
         if runner.has_virtual:
             yield _transfer(runner, "virtual", VIRTUAL)
-    yield as_finding("core in C", VIRTUAL, missing() or _core_difference(), SEE_DETAIL, found=SAME)
+    yield as_finding("core in C", VIRTUAL, obstacle() or _core_difference(), SEE_DETAIL, found=SAME)
 
 
 def _transfer(runner: Runner, clock: Clock, enables: str) -> MachineFinding:

@@ -11,7 +11,7 @@ from minitopo_dc.scratch import remove_abandoned
 def execute(_arguments: argparse.Namespace) -> int:
     """Remove what killed runs left, and say what was removed; runs under way are left alone."""
     removed = clean()
-    for run, processes in removed:
+    for run, processes in removed.items():
         print(f"run {run}: ended {len(processes)} processes and removed its hosts")  # noqa: T201
     for place in (places := remove_abandoned()):
         print(f"removed {place}")  # noqa: T201

@@ -12,7 +12,8 @@ from minitopo_dc.cli.options import (
     CLOCKS,
     COLUMN,
     OF_ROWS,
-    QUIC,
+    REAL_SEEDS,
+    SEEDS,
     add,
     add_legs,
     add_load,
@@ -41,10 +42,16 @@ def _advise(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--transports",
         nargs="+",
-        default=QUIC,
         metavar="NAME",
-        help="the single-path and the multipath transport of a stack, such as tcp mptcp "
-        f"(default: {' '.join(QUIC)})",
+        help="the single-path and the multipath transport of a stack, such as tcp mptcp (default: "
+        "those of --stacks)",
+    )
+    group.add_argument(
+        "--stacks",
+        nargs="+",
+        metavar="STACK",
+        help="stacks of MP-QUIC, each with a verdict, for which the time is divided (default: "
+        "those of picoquic and noq that are built)",
     )
     add(group, "--xn", default=5.0)
     add_load(group, (*CHOSEN, *OF_ROWS))
@@ -74,7 +81,10 @@ def _compare(parser: argparse.ArgumentParser) -> None:
     add_transfer(parser)
     add(parser, "--clock", "--pcap", "--plugin", "--jobs")
     parser.add_argument(
-        "--repetitions", type=whole, default=3, metavar="N", help="runs of each row (default: 3)"
+        "--repetitions",
+        type=whole,
+        metavar="N",
+        help=f"runs of each row (default: {SEEDS}, on the real clock {REAL_SEEDS})",
     )
     add(parser, "--retry-disturbed")
     condition = "new, or that of an unfinished comparison, which is resumed"
@@ -274,7 +284,8 @@ def _calibrate(parser: argparse.ArgumentParser) -> None:
     )
     add(parser, "--seed")
     add_set(parser)
-    add(parser, "--json", help="print the quantities as JSON")
+    add_output(parser, "calibrate", "new, or that of an unfinished calibration")
+    add(parser, "--json", help="print the runs as a JSON list instead of the table")
 
 
 def _trace(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,35 +14,41 @@ import pandas as pd
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.store import FACTS, LOCK
 from minitopo_dc.cli import options
-from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
+from minitopo_dc.cli.options import REAL_SEEDS, SEEDS
+from minitopo_dc.cli.options.rows import base_scenario, chosen_stacks, over_each_leg, rows
 from minitopo_dc.cli.options.scenario import check_capture
 from minitopo_dc.cli.screen import (
     ProgressLine,
     new_directory,
+    print_json,
     print_runs,
     resumable,
     save_figure,
     saved,
     say,
 )
-from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock, unavailable_reason
+from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock, run_obstacle
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_whole
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.run_result import exit_status
-from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.runs.check import check_rows
 from minitopo_dc.runs.needs import primary_leg
 from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.ways import LABEL, Comparison, check_resumed, scenario_of_row, ways_of
+from minitopo_dc.ways import (
+    LABEL,
+    Comparison,
+    check_resumed,
+    scenario_of_row,
+    transports_of,
+    ways_of,
+)
 from minitopo_dc.workloads import Workload
 
 MAX_REPETITIONS = 10_000
 """The most repetitions of a comparison, which lists them all; a campaign may have more."""
-DEFAULT_TRANSPORTS = ("quic-picoquic", "tcp")
-"""One of each stack that a comparison has unless transports are named."""
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -53,15 +58,18 @@ def execute(arguments: argparse.Namespace) -> int:
         0 when every run is ok or unsupported, 1 when one is not, 3 when nothing can run.
     """
     check_retries(arguments.retry_disturbed, "--retry-disturbed")
+    base = base_scenario(arguments)
+    if arguments.repetitions is None:
+        arguments.repetitions = SEEDS if base.clock == "virtual" else REAL_SEEDS
     if not 1 <= arguments.repetitions <= MAX_REPETITIONS:
         allowed = f"1 to {MAX_REPETITIONS}"
         raise SettingsError(f"--repetitions: {arguments.repetitions}; allowed: {allowed}")
-    base = base_scenario(arguments)
     check_capture(arguments, base.clock)
     jobs = chosen_jobs(arguments.jobs, base.clock)
     require_clock(base.clock)
     if not arguments.dry_run:  # the default rows depend on what is built
-        transports = options.listed(arguments.transports or DEFAULT_TRANSPORTS)
+        stacks = [transports_of(stack)[0] for stack in chosen_stacks(arguments, base)]
+        transports = options.listed(arguments.transports or [*stacks, "tcp"])
         build_missing(base.model_copy(update={"transport": name}) for name in transports)
     compared = rows(arguments, base)
     if arguments.leg is None:
@@ -85,7 +93,7 @@ def execute(arguments: argparse.Namespace) -> int:
         retries = Retries(disturbed=arguments.retry_disturbed)
         progress = partial(ProgressLine, names=names, watched=watched)
         runs = campaign.run(jobs, retries=retries, progress=progress)
-        comparison = Comparison(runs, root)
+        comparison = Comparison(runs, root).with_roles(ways, seeds, jobs=jobs, progress=False)
         written = _report(base.workload, comparison, as_json=arguments.json)
     return exit_status(list(runs["status"])) if written else 1
 
@@ -93,7 +101,7 @@ def execute(arguments: argparse.Namespace) -> int:
 def _tell_plan(ways: Mapping[str, Scenario], repetitions: int) -> int:
     clock = next(iter(ways.values())).clock
     print(f"{len(ways)} rows, {len(ways) * repetitions} runs on the {clock} clock")  # noqa: T201
-    reasons = {way: unavailable_reason(scenario) for way, scenario in ways.items()}
+    reasons = {way: run_obstacle(scenario) for way, scenario in ways.items()}
     for way, reason in reasons.items():
         if reason is not None:
             print(f"unsupported here: {way}: {reason}")  # noqa: T201
@@ -122,19 +130,9 @@ def print_comparison(comparison: Comparison) -> None:
     results = comparison.results
     scenario = load_as_run(Path(results["directory"].iloc[0]))
     if len(scenario.legs) > 1:
-        say(primary_leg(scenario))
-    print_runs(comparison.better_legs.runs, comparison.sentences, results)
-
-
-def print_json(runs: pd.DataFrame) -> None:
-    """Print the labels and the results of the runs of a table, as a JSON list."""
-    there, root = runs[runs["status"] != "missing"], Path(runs.attrs["directory"])
-    labels = there[runs.attrs["labels"]].to_dict("records")
-    rows = [
-        {**own, **asdict(load_result(root / run))}
-        for own, run in zip(labels, there["run"], strict=True)
-    ]
-    print(json.dumps(rows, indent=1))  # noqa: T201
+        tried = " Another one is not tried on this clock." if scenario.clock == "real" else ""
+        say(f"{primary_leg(scenario)}{tried}")
+    print_runs(comparison.better_legs[0], comparison.sentences, results)
 
 
 def print_files(root: Path) -> None:
@@ -147,7 +145,7 @@ def _save(workload: Workload, comparison: Comparison) -> None:
     """Write figures of the rows that are shown and of the best of each kind, and the verdict."""
     from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
 
-    root, shown = comparison.directory, comparison.better_legs.runs
+    root, shown = comparison.directory, comparison.better_legs[0]
     name = "goodput" if workload.figure is None else workload.kind
     save_figure(plots.comparison(shown), root / f"{name}.png")
     if runs := best_of_each(shown, plots.main_measure(shown)):

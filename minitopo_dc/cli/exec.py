@@ -27,7 +27,7 @@ from minitopo_dc.cli.screen import interrupted_with, kept_text, new_directory, n
 from minitopo_dc.clocks import require_real
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL
-from minitopo_dc.linux_guest import missing as missing_guest
+from minitopo_dc.linux_guest import obstacle as guest_obstacle
 from minitopo_dc.minitopo.mapping import paths_scenario
 from minitopo_dc.minitopo.topology import Topology, read_topology
 from minitopo_dc.numbers import amount, significant
@@ -130,7 +130,7 @@ def path_of_topology(file: Path) -> tuple[Scenario, tuple[str, ...]]:
     """Return the paths of a topology as a scenario, and its lines that mean nothing here.
 
     Raises:
-        ParameterError: naming file and line of the first mistake, and what is allowed there.
+        SettingsError: naming file and line of the first mistake, and what is allowed there.
     """
     topology = read_topology(file)
     path = paths_scenario(topology)
@@ -174,7 +174,7 @@ def run_user_program(
     path = program_scenario(arguments)
     if not is_virtual:
         require_real(arguments.command)
-    if (missing := missing_guest() if is_virtual else not_installed(TOOLS)) is not None:
+    if (missing := guest_obstacle() if is_virtual else not_installed(TOOLS)) is not None:
         raise SettingsError(missing)
     if not _is_program(command[0]):
         if os.sep in command[0] and Path(command[0]).exists():
@@ -206,7 +206,7 @@ def _on_real(
     server: tuple[str, ...],
     banner: str,
 ) -> Callable[[Path], ProgramResult]:
-    from minitopo_dc.real.run.user_program import UserProgram, run_program
+    from minitopo_dc.real.user_program import UserProgram, run_program
 
     user = program_user(arguments)
     host: Literal["client", "server"] = getattr(arguments, "host", "client")

@@ -18,7 +18,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when nothing failed, 1 when something did, 3 when nothing can run here."""
     require_real("minitopo")
     # Imported here, as the rest of the command line must work without Mininet.
-    from minitopo_dc.minitopo.plugin import CheckoutRun, MinitopoError  # noqa: PLC0415
+    from minitopo_dc.minitopo.plugin import CheckoutRun  # noqa: PLC0415
+    from minitopo_dc.runs.perform import RunFailedError  # noqa: PLC0415
 
     files = (arguments.topology, arguments.experiment)
     plugin = CheckoutRun(arguments.minitopo, *files, ip_version=arguments.ip_version)
@@ -27,7 +28,7 @@ def execute(arguments: argparse.Namespace) -> int:
     directory = new_directory(arguments.output, "minitopo")
     try:
         result = plugin.run(directory)
-    except MinitopoError as error:
+    except RunFailedError as error:
         note(str(error))
         return 1
     if result is None:

@@ -180,8 +180,8 @@ def open_command_line(scenario: Scenario, directory: Path) -> int:
         0, or 1 when something of the network failed.
     """
     # Imported here, as the rest of the command line must work without Mininet.
+    from minitopo_dc.real.elements import stop_all, testbed
     from minitopo_dc.real.machine import save_facts
-    from minitopo_dc.real.network.elements import stop_all, testbed
     from minitopo_dc.runs.perform import RunFailedError
 
     save_facts(directory)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import atexit
 import csv
+import json
 import os
 import shlex
 import shutil
@@ -14,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -257,6 +259,19 @@ def print_runs(
         console.print(render_table(compare_table(runs), every_row))
     for sentence in sentences:
         console.print(sentence, markup=False, highlight=False)
+
+
+def print_json(runs: pd.DataFrame) -> None:
+    """Print the labels and the results of the runs of a table, as a JSON list."""
+    from minitopo_dc.results.tables.runs import load_result
+
+    there, root = runs[runs["status"] != "missing"], Path(runs.attrs["directory"])
+    labels = there[runs.attrs["labels"]].to_dict("records")
+    rows = [
+        {**own, **asdict(load_result(root / run))}
+        for own, run in zip(labels, there["run"], strict=True)
+    ]
+    print(json.dumps(rows, indent=1))  # noqa: T201
 
 
 def saved(root: Path, save: Callable[[], None]) -> bool:

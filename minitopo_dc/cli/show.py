@@ -18,11 +18,12 @@ from rich.console import Console
 
 from minitopo_dc.campaign.store import FACTS, NoResultsError, load
 from minitopo_dc.cli.advise import ADVICE
+from minitopo_dc.cli.calibrate import print_calibration
 from minitopo_dc.cli.campaign import tell_directory
-from minitopo_dc.cli.compare import print_comparison, print_files, print_json
+from minitopo_dc.cli.compare import print_comparison, print_files
 from minitopo_dc.cli.privileges import drop_privileges
 from minitopo_dc.cli.run import tell_run
-from minitopo_dc.cli.screen import print_runs, resume_text, say
+from minitopo_dc.cli.screen import print_json, print_runs, resume_text, say
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_text
@@ -99,7 +100,9 @@ def _show(root: Path, *, as_json: bool) -> None:
         return
     runs = _loaded(root)
     is_comparison = runs.attrs["labels"] == [LABEL]
-    if (root / FACTS).exists() and not is_comparison:
+    if "ideal_rate_mbps" in runs and not as_json:
+        print_calibration(runs)
+    elif (root / FACTS).exists() and not is_comparison:
         tell_directory(root, as_json=as_json)
     elif as_json:
         print_json(runs)

@@ -36,15 +36,11 @@ from minitopo_dc.results.measures.account import reordering_wait_ms
 from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Leg, LegDirection, Scenario
 from minitopo_dc.scenario.presets import NAMES, XN_MS, set_value
-from minitopo_dc.ways import Comparison, compare
+from minitopo_dc.ways import Comparison, compare, stacks_of, transports_of
 
 QUIC: Final = ("quic-picoquic", "mpquic-picoquic")
 KERNEL: Final = ("tcp", "mptcp")
 """The transports of a page: over one path, and over several; those of a kernel by a box."""
-WAYS: Final = {
-    **{"quic-picoquic": "DC", "mpquic-picoquic": "MP-QUIC"},
-    **{"tcp": "DC (TCP)", "mptcp": "MPTCP"},
-}
 CHOSEN: Final = ("transport.", "mode.", "leg.", "clock.", "pdcp.split.")
 """Paths below fields that the page, as `minitopo-dc compare`, chooses by itself."""
 TRACES: Final = tuple(sorted(path.stem for path in shipped("traces").glob("lte_*.csv")))
@@ -118,6 +114,8 @@ class Choice:
     """How many seeds each way is run with, from `seed` on."""
     kernel: bool = False
     """Whether TCP and MPTCP of a Linux kernel run, too."""
+    stacks: bool = False
+    """Whether all stacks of MP-QUIC that are built run, not picoquic alone."""
 
     def document(self) -> dict[str, Any]:
         """Return the scenario over Dual Connectivity as a file would have it, unchecked.
@@ -175,15 +173,23 @@ class Choice:
         base = Scenario.check(self.document(), "page")
         return {name: base.evolve(**changes) for name, changes in self._changes().items()}
 
+    def transports(self) -> dict[str, tuple[str, str]]:
+        """Return the transports, over one path and several, by what their ways' names end in."""
+        pairs = {"": QUIC}
+        if self.stacks:
+            others = (name for name in stacks_of() if transports_of(name) != QUIC)
+            pairs |= {f" ({name})": transports_of(name) for name in others}
+        return pairs | ({" (TCP)": KERNEL} if self.kernel else {})
+
     def _changes(self) -> dict[str, dict[str, Any]]:
         changes: dict[str, dict[str, Any]] = {}
-        for one, several in (QUIC, KERNEL) if self.kernel else (QUIC,):
-            of_kernel = {} if one == QUIC[0] else {"transport": one}
+        for words, (one, several) in self.transports().items():
+            other = {} if one == QUIC[0] else {"transport": one}
             for leg in range(1, len(self.legs) + 1):
-                name = f"leg {leg}" + (" (TCP)" if of_kernel else "")
-                changes[name] = of_kernel | {"mode": "sc", "leg": leg}
-            changes[WAYS[one]] = of_kernel
-            changes[WAYS[several]] = {"transport": several, "mode": "multipath"}
+                changes[f"leg {leg}{words}"] = other | {"mode": "sc", "leg": leg}
+            changes[f"DC{words}"] = other
+            multipath = "MPTCP" if several == "mptcp" else f"MP-QUIC{words}"
+            changes[multipath] = {"transport": several, "mode": "multipath"}
         return changes
 
     def yaml(self) -> str:
@@ -222,7 +228,7 @@ class Choice:
 
     def command(self) -> str:
         """Return the command line that compares the same ways."""
-        transports = (*QUIC, *KERNEL) if self.kernel else QUIC
+        transports = [name for pair in self.transports().values() for name in pair]
         legs = [leg.settings() for leg in self.legs]
         words = ["minitopo-dc", "compare", "--clock", "virtual"]
         words += ["--transports", *transports]

@@ -37,10 +37,10 @@ from minitopo_dc.plots.theme import grid_of
 from minitopo_dc.results import client_rate
 from minitopo_dc.results.tables.runs import LEG_BYTES
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.needs import cautions
+from minitopo_dc.runs.needs import cautions, primary_leg
 from minitopo_dc.scenario import Leg
 from minitopo_dc.scenario.presets import NAMES
-from minitopo_dc.ways import Comparison
+from minitopo_dc.ways import Comparison, stacks_of
 
 SIZE_INCHES, DOTS_PER_INCH = (9.0, 5.6), 100
 NO_LAYOUT: Any = "none"
@@ -246,8 +246,9 @@ class Explorer:
 
 
 def _notes(choice: Choice, comparison: Comparison) -> list[str]:
-    lines = [finding.sentence for finding in comparison.findings]
-    lines += [words for way in choice.ways().values() for words in cautions(way)]
+    ways = choice.ways().values()
+    lines = [primary_leg(next(iter(ways))), *comparison.sentences]
+    lines += [words for way in ways for words in cautions(way)]
     return [*dict.fromkeys([*lines, *comparison.not_ok()])]
 
 
@@ -284,7 +285,7 @@ def _rest_row(choice: Choice) -> Row:
     xn = _slider("xn_ms", choice.xn_ms, "Xn (ms)")
     xn.disabled = choice.dc != "deployable"
     chosen.observe(lambda _: xn.set_trait("disabled", chosen.value != "deployable"), "value")
-    no_kernel = linux_guest.missing()
+    no_kernel = linux_guest.obstacle()
     return {
         "size_mb": _slider("size_mb", choice.size_mb),
         "congestion_control": widgets.Dropdown(
@@ -309,6 +310,13 @@ def _rest_row(choice: Choice) -> Row:
         ),
         "seed": widgets.BoundedIntText(choice.seed, 0, 10**6, description="seed", **LABELS),
         "seeds": _slider("seeds", choice.seeds),
+        "stacks": widgets.Checkbox(
+            choice.stacks,
+            disabled=len(stacks_of()) < 2,
+            tooltip=f"MP-QUIC of {', '.join(stacks_of())}",
+            description="all stacks of MP-QUIC",
+            indent=False,
+        ),
         "kernel": widgets.Checkbox(
             choice.kernel,
             disabled=no_kernel is not None,

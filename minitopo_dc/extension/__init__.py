@@ -70,7 +70,7 @@ class Extension:
         digest = hashlib.sha256(b"".join(parts)).hexdigest()[:16]
         return f"{digest}/{self.module}{sysconfig.get_config_var('EXT_SUFFIX')}"
 
-    def missing(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Return why it cannot be used here and what to do, None when it can."""
         if self in _LOADED or self.find():
             return None
@@ -86,7 +86,7 @@ class Extension:
             return _LOADED[self]
         path = self.find()
         if path is None:
-            raise NotBuiltError(self.missing())
+            raise NotBuiltError(self.obstacle())
         spec = importlib.util.spec_from_file_location(self.module, path)
         assert spec is not None
         assert spec.loader is not None

@@ -35,12 +35,6 @@ ENTRIES = 1_000
 """The number of entries whose text is kept in memory: those of many scenarios, some MB."""
 
 
-class TooMuchError(yaml.YAMLError):
-    """A text that is longer than `MAX_CHARACTERS`."""
-
-    problem = f"too long; allowed: {MAX_CHARACTERS:,} characters"
-
-
 if TYPE_CHECKING:
     _Base = yaml.SafeLoader
 else:
@@ -143,7 +137,7 @@ def parse_yaml(text: str) -> Any:
             `problem_mark`.
     """
     if len(text) > MAX_CHARACTERS:
-        raise TooMuchError
+        _fail(f"too long; allowed: {MAX_CHARACTERS:,} characters", None)
     if _FastLoader is not None:
         try:
             return _parsed(_FastLoader(text))

@@ -15,8 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Protocol, get_args
 
-from minitopo_dc.trace.convert import begun_at
-from minitopo_dc.trace.model import NBIT, EndRule, OpportunityTrace, RateTrace, Trace
+from minitopo_dc.trace.model import NBIT, EndRule, OpportunityTrace, RateTrace, Trace, begun_at
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 _FAR = 1 << 80

@@ -1,47 +1,151 @@
-"""A leg in C that Python drives packet by packet, with the interface of any leg."""
+"""A leg in C, which its driver there moves packets through."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields, replace
-from functools import partial
+from array import array
+from dataclasses import astuple, fields, replace
 from random import Random
 from typing import Any
 
 from minitopo_dc.link import (
-    AnyLeg,
+    Bernoulli,
     Capacity,
+    ConstantCapacity,
+    ConstantDelay,
     DelayModel,
+    GilbertElliott,
     LegParameters,
     LegStatistics,
     LossModel,
+    NormalDelay,
+    OpportunityCapacity,
+    RateCapacity,
     RlcParameters,
     RlcStatistics,
+    UniformDelay,
 )
 from minitopo_dc.link.any_leg import queue_generators
-from minitopo_dc.native.library import library
-from minitopo_dc.native.models import (
-    from_c_time,
-    native_capacity,
-    native_delay,
-    native_discipline,
+from minitopo_dc.link.queue.codel import CoDel
+from minitopo_dc.link.queue.discipline import QueueDiscipline, Red, Step
+from minitopo_dc.link.queue.pie import DualPi2, Pie
+from minitopo_dc.link.rlc.tdd import TddPattern
+from minitopo_dc.native.library import (
+    MOST,
+    NEVER,
+    NotNativeError,
+    library,
     native_limit,
-    native_loss,
-    native_rlc,
-    numbers_of,
     random_state,
 )
 
-REFUSED, LOST, TAKEN = range(3)
-"""What became of a packet, by the numbers of `link/link.h`."""
+_DELAYS = (ConstantDelay, NormalDelay, UniformDelay)
+"""By the numbers of `link/link.h`."""
+_AFTER = ("loop", "hold", "stop")
+"""By the numbers of `link/link.h`."""
+
+
+DISCIPLINES = (Step, Red, CoDel, Pie, DualPi2)
+"""By the numbers of `link/link.h`."""
+
+
+def native_capacity(capacity: Capacity) -> Any:
+    """Return a capacity in C that has served nothing yet; who gets it has to free it.
+
+    Raises:
+        NotNativeError: another class, or numbers that do not fit.
+    """
+    lib = library().lib
+    if isinstance(capacity, RateCapacity) and type(capacity) in (ConstantCapacity, RateCapacity):
+        edges, rates = capacity.table()
+        after = _AFTER.index(capacity.end)
+        return lib.capacity_rates(_numbers(edges), _numbers(rates), len(rates), after)
+    if type(capacity) is OpportunityCapacity:
+        moments, duration, bits = capacity.table()
+        return lib.capacity_opportunities(
+            *(_numbers(moments), len(moments), duration, bits, _AFTER.index(capacity.end))
+        )
+    raise NotNativeError(f"a capacity of class {type(capacity).__name__}")
+
+
+def native_delay(delay: DelayModel) -> tuple[int, int, int]:
+    """Return a delay's kind in C and its two numbers; NotNativeError for another class."""
+    if isinstance(delay, _DELAYS):
+        kind = _DELAYS.index(type(delay))
+        if isinstance(delay, ConstantDelay):
+            return kind, _fitting(delay.delay_ns), 0
+        if isinstance(delay, NormalDelay):
+            return kind, _fitting(delay.mean_ns), _fitting(delay.sd_ns)
+        return kind, _fitting(delay.low_ns), _fitting(delay.high_ns)
+    raise NotNativeError(f"a delay of class {type(delay).__name__}")
+
+
+def native_loss(loss: LossModel | None) -> tuple[int, float, float, float, float]:
+    """Return a loss model's kind in C and its probabilities; NotNativeError for another class."""
+    if loss is None:
+        return 0, 0.0, 0.0, 0.0, 0.0
+    if type(loss) is Bernoulli:
+        return 1, loss.p, 0.0, 0.0, 0.0
+    if type(loss) is GilbertElliott:
+        return 2, loss.p, loss.r, loss.h, loss.k
+    raise NotNativeError(f"a loss model of class {type(loss).__name__}")
+
+
+def native_rlc(rlc: RlcParameters) -> Any:
+    """Return RLC's parameters in C, but for the block error; NotNativeError if one is too large."""
+    pattern = rlc.tdd or TddPattern()
+    return library().ffi.new(
+        "rlc_parameters *",
+        {
+            "acknowledged": rlc.mode == "am",
+            "in_order": rlc.in_order,
+            "slot": _fitting(rlc.slot_ns),
+            "harq_rtt": _fitting(rlc.harq_rtt_ns),
+            "harq_retransmissions": _fitting(rlc.harq_retransmissions),
+            "status": _fitting(rlc.status_ns),
+            "max_retx_threshold": _fitting(rlc.max_retx_threshold),
+            "discard": NEVER if rlc.discard_ns is None else _fitting(rlc.discard_ns),
+            "phase": _fitting(rlc.phase_ns),
+            "sr": _fitting(rlc.sr_ns),
+            "request": pattern.request_slot * _fitting(rlc.slot_ns),
+            "header_bytes": _fitting(rlc.header_bytes),
+            "drx": [0] * 5 if rlc.drx is None else [*map(_fitting, astuple(rlc.drx))],
+            "tdd": {
+                "count": 0 if rlc.tdd is None else len(pattern.slots),
+                "before": pattern.before,
+                "skips": pattern.skips,
+                "rounds": pattern.rounds,
+            },
+        },
+    )
+
+
+def native_discipline(discipline: QueueDiscipline) -> tuple[int, tuple[float, ...]]:
+    """Return a discipline's kind in C and its numbers; NotNativeError for another class."""
+    if type(discipline) not in DISCIPLINES:
+        raise NotNativeError(f"a queue discipline of class {type(discipline).__name__}")
+    return DISCIPLINES.index(type(discipline)), discipline.numbers
+
+
+def _fitting(value: int) -> int:
+    if abs(value) > MOST:
+        raise NotNativeError(f"a number of {len(str(value))} digits")
+    return value
+
+
+def _numbers(values: tuple[int, ...]) -> Any:
+    if max(map(abs, values)) > MOST:
+        raise NotNativeError("a trace with a number beyond 64 bits")
+    return library().ffi.from_buffer("int64_t[]", array("q", values))
+
+
 OF_DISCIPLINE = {
     field.name for field in fields(LegStatistics) if field.kw_only and field.name != "dropped_mtu"
 }
 """The counters that a leg without a queue discipline has not."""
 
 
-class NativeLeg(AnyLeg[int]):
-    """The counterpart of `minitopo_dc.link.make_leg` in C, for packets that are numbers from 0 on.
+class NativeLeg:
+    """The counterpart of `minitopo_dc.link.make_leg` in C, but for what its driver in C does.
 
     Raises:
         NotNativeError: it has a model that the native core lacks.
@@ -55,7 +159,6 @@ class NativeLeg(AnyLeg[int]):
         rlc: RlcParameters | None = None,
     ) -> None:
         """Draw seeds from `rng`, as `CapacityLeg` and `RlcLeg` do."""
-        super().__init__()
         module = library()
         self._ffi, self._lib = module.ffi, module.lib
         delay, loss = native_delay(parameters.delay), native_loss(parameters.loss)
@@ -90,22 +193,6 @@ class NativeLeg(AnyLeg[int]):
         """Leave the leg to other C code, which frees it."""
         self._ffi.gc(self.pointer, None)
 
-    def push(self, packet: int, size: int, now: int) -> bool:
-        """Take a packet; return False if it is known never to come out."""
-        return bool(self._lib.leg_push_number(self.pointer, packet, size, now) == TAKEN)
-
-    def poll(self, now: int) -> list[int]:
-        """Return all that has arrived at the other end by `now`, in order of arrival."""
-        return numbers_of(partial(self._lib.leg_poll_number, self.pointer, now))
-
-    def dropped(self) -> list[int]:
-        """Return packets promised by :meth:`push` that will not come, since the last call."""
-        return numbers_of(partial(self._lib.leg_dropped_number, self.pointer))
-
-    def next_timeout(self) -> int | None:
-        """Return when to poll next (ns), or None if nothing is under way."""
-        return from_c_time(self._lib.leg_next_timeout(self.pointer))
-
     def start(self, now: int) -> None:
         """Make `now` the capacity's time 0."""
         self._lib.leg_start(self.pointer, now)
@@ -113,17 +200,6 @@ class NativeLeg(AnyLeg[int]):
     def set_up(self, up: bool, now: int) -> None:
         """Take the leg up or down."""
         self._lib.leg_set_up(self.pointer, up, now)
-
-    def flush(self, now: int, which: Callable[[int], bool] = lambda _: True) -> list[int]:
-        """Take packets out of the queue; return those that :meth:`push` had promised."""
-        handle = self._ffi.new_handle(which)
-        statistics = self.statistics()
-        room = statistics.queue_packets + statistics.air_packets
-        numbers = self._ffi.new("uintptr_t[]", max(room, 1))
-        count = self._lib.leg_flush_numbers(
-            self.pointer, now, self._lib.python_which, handle, numbers, room
-        )
-        return list(numbers[0:count])
 
     def retune(
         self,
@@ -150,49 +226,14 @@ class NativeLeg(AnyLeg[int]):
         if loss is not None:
             self._lib.leg_set_loss(self.pointer, *native_loss(loss), now)
 
-    def pair(self, other: AnyLeg[Any]) -> None:
+    def pair(self, other: Any) -> None:
         """Let what the terminal sends on the leg's other direction keep it awake."""
-        assert isinstance(other, NativeLeg)
         self._lib.leg_pair(self.pointer, other.pointer)
 
     @property
     def is_up(self) -> bool:
         """Return whether the leg serialises packets."""
         return bool(self._lib.leg_is_up(self.pointer))
-
-    @property
-    def mean_delay_ns(self) -> int:
-        """Return the configured mean propagation delay in ns."""
-        return int(self._lib.leg_mean_delay(self.pointer))
-
-    def backlog_bytes(self, *, now: int) -> int:
-        """Return the bytes not serialised yet."""
-        return int(self._lib.leg_backlog_bytes(self.pointer, now))
-
-    def has_room(self, *, now: int, size: int) -> bool:
-        """Return whether the queue would take a packet of `size` bytes."""
-        return bool(self._lib.leg_has_room(self.pointer, now, size))
-
-    @property
-    def joined_packets(self) -> int:
-        """Return how many packets joined the queue so far."""
-        return int(self._lib.leg_joined_packets(self.pointer))
-
-    def served_packets(self, *, now: int) -> int:
-        """Return the number of the last packet that left the queue with all before it."""
-        return int(self._lib.leg_served_packets(self.pointer, now))
-
-    def service_end(self, *, now: int) -> int | None:
-        """Return when the packet in service is through (ns), None if none is."""
-        return from_c_time(self._lib.leg_service_end(self.pointer, now))
-
-    def rate_bps(self, *, now: int) -> int:
-        """Return the rate at `now` in bit/s."""
-        return int(self._lib.leg_rate_bps(self.pointer, now))
-
-    def drain_ns(self, *, now: int, more: int = 0) -> int | None:
-        """Return how long (ns) the backlog and `more` bytes behind it take, None if unknown."""
-        return from_c_time(self._lib.leg_drain_ns(self.pointer, now, more))
 
     def statistics(self) -> LegStatistics:
         """Return counters and gauges as of the last call."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.library import library
-from minitopo_dc.native.models import NotNativeError, from_c_time
+from minitopo_dc.native.library import NotNativeError, from_c_time, library
 from minitopo_dc.pdcp import (
     BatchPolicy,
     DuplicatePolicy,
@@ -51,21 +49,19 @@ class AskedPolicy:
     Its views of the legs read a struct that C fills in before each question, and ask the legs in C.
     """
 
-    def __init__(self, policy: SplitPolicy, states: Sequence[NativeLeg], *, may_wait: bool) -> None:
-        """Take the bearer's legs, and whether its SDUs may wait for a number."""
+    def __init__(self, policy: SplitPolicy, legs: int, *, may_wait: bool) -> None:
+        """Take the number of the bearer's legs, and whether its SDUs may wait for a number."""
         module = library()
-        ffi, lib, legs = module.ffi, module.lib, len(states)
-        self.failed: Callable[[BaseException], None] = self._keep
+        ffi, lib = module.ffi, module.lib
+        self.fail: Callable[[BaseException], None]
         """Takes the error of a question, after which C ends."""
-        self._error: BaseException | None = None
         self._split = checked_split(policy, legs)
         self._shown = ffi.NULL
         self._views: tuple[NativeLegView, ...] = ()
         if sees_legs(policy):
             self._shown = ffi.new("leg_view[]", legs)  # has to live as long
             self._views = tuple(
-                NativeLegView(leg, state, self._shown[leg], may_wait=may_wait)
-                for leg, state in enumerate(states)
+                NativeLegView(leg, self._shown[leg], may_wait=may_wait) for leg in range(legs)
             )
         self._handle = ffi.new_handle(self)
         self.pointer = lib.policy_asked(lib.python_ask, self._handle, self._shown, legs)
@@ -82,25 +78,12 @@ class AskedPolicy:
             answer[place] = leg
         return len(legs)
 
-    def fail(self, error: BaseException) -> None:
-        """Hand over an error of a question."""
-        self.failed(error)
-
-    def check(self) -> None:
-        """Raise the error of a question that nobody has taken."""
-        if self._error is not None:
-            raise self._error
-
-    def _keep(self, error: BaseException) -> None:
-        self._error = error
-
 
 class NativeLegView(LegView):
     """A leg in C as a split policy in Python sees it, at the moment of a question."""
 
-    def __init__(self, leg: int, state: NativeLeg, shown: Any, *, may_wait: bool) -> None:
+    def __init__(self, leg: int, shown: Any, *, may_wait: bool) -> None:
         """Show what C's `leg_view` of `leg` (from 0) holds, and what is known of the leg."""
-        super().__init__(state)
         self._leg = leg
         self._lib = library().lib
         self._shown = shown

@@ -3,7 +3,7 @@
 Each call takes the time as an argument (int ns). An SDU is any object of the caller.
 """
 
-from minitopo_dc.pdcp.formats.classify import (
+from minitopo_dc.pdcp.classify import (
     PacketFacts,
     PacketKind,
     Segment,
@@ -11,23 +11,13 @@ from minitopo_dc.pdcp.formats.classify import (
     classify_udp,
     flow_id,
 )
-from minitopo_dc.pdcp.formats.codec import (
+from minitopo_dc.pdcp.codec import (
     SN_BITS,
     PduError,
     SnFormat,
     append_trailer,
     sn_format,
     split_trailer,
-)
-from minitopo_dc.pdcp.formats.report import (
-    LegReception,
-    Report,
-    ReportMaker,
-    StatusReport,
-    decode_report,
-    decode_status,
-    encode_report,
-    encode_status,
 )
 from minitopo_dc.pdcp.policies.bandit import BanditPolicy
 from minitopo_dc.pdcp.policies.best_leg import (
@@ -53,6 +43,16 @@ from minitopo_dc.pdcp.policies.proportional import ProportionalPolicy
 from minitopo_dc.pdcp.policies.steering import SteeringPolicy
 from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegState, LegView
 from minitopo_dc.pdcp.receiving import Delivery, ReceivingEntity
+from minitopo_dc.pdcp.report import (
+    LegReception,
+    Report,
+    ReportMaker,
+    StatusReport,
+    decode_report,
+    decode_status,
+    encode_report,
+    encode_status,
+)
 from minitopo_dc.pdcp.statistics import (
     FeedbackStatistics,
     HoldingStatistics,

@@ -27,8 +27,8 @@ from __future__ import annotations
 
 from typing import Final, Generic, Literal, TypeVar, get_args
 
-from minitopo_dc.pdcp.formats.codec import SnFormat
-from minitopo_dc.pdcp.formats.report import MAX_BYTES, StatusReport
+from minitopo_dc.pdcp.codec import SnFormat
+from minitopo_dc.pdcp.report import MAX_BYTES, StatusReport
 from minitopo_dc.pdcp.statistics import WAITING_BUCKETS, ReceiveStatistics, WaitingTime
 from minitopo_dc.pdcp.timers import AdaptiveTReordering, Timer
 

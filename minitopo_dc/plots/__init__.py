@@ -24,7 +24,6 @@ from minitopo_dc.plots.theme import looks as looks
 from minitopo_dc.plots.theme import ordered as ordered
 from minitopo_dc.plots.theme import save as save
 from minitopo_dc.plots.theme import style as style
-from minitopo_dc.results.tables.runs import ColumnError as ColumnError
 from minitopo_dc.results.tables.runs import is_better_low as is_better_low
 from minitopo_dc.results.tables.runs import label_of as label_of
 from minitopo_dc.results.tables.runs import main_measure as main_measure

@@ -1,7 +1,7 @@
 """Figures of a table of runs: means over a factor or by category, cumulated shares, maps.
 
 Means have Student's 95 % intervals over the runs that count: those whose `status` is `ok`, with a
-finite value. All functions share these arguments, and raise ColumnError for a missing column:
+finite value. All functions share these arguments, and raise InputError for a missing column:
 
 - `runs`: a row a run, or a point of a design;
 - `by`: the column that tells ways apart; None: all are one;

@@ -6,23 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from minitopo_dc.fields import Settings
-from minitopo_dc.link import WifiPath
 from minitopo_dc.native import library
-from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.models import DISCIPLINES
+from minitopo_dc.native.leg import DISCIPLINES, NativeLeg
+from minitopo_dc.native.pdcp import MAX_LEGS, NativeReceiver, NativeReportMaker, NativeTransmitter
 from minitopo_dc.native.policy import has_twin
-from minitopo_dc.native.receive import MAX_LEGS, NativeReceiver, NativeReceptions
-from minitopo_dc.native.transmit import NativeTransmitter
-from minitopo_dc.pdcp import (
-    LegReception,
-    ReportMaker,
-    SnFormat,
-)
 from minitopo_dc.router.drivers import DeliveryStatistics, with_bytes
 from minitopo_dc.scenario import LegDirection, Pdcp
 from minitopo_dc.scenario.element import ElementLeg, ElementSettings, ReceiveBearer, TransmitBearer
 
-NO_PATHS: Mapping[int, WifiPath] = {}
 PYTHON_ONLY: Mapping[type[Settings], Sequence[str]] = {
     ElementSettings: ("cells", "wires", "next_hops"),
     LegDirection: ("wifi", "mtu_icmp"),
@@ -31,31 +22,19 @@ PYTHON_ONLY: Mapping[type[Settings], Sequence[str]] = {
 """Fields that the native core lacks, by the settings that have them."""
 
 
-class NativeReportMaker(ReportMaker):
-    """Makes reports of what C counts."""
-
-    def __init__(self, entity: Any, sn_format: SnFormat, *, legs: int, **fields: Any) -> None:
-        """Take what `ReportMaker` takes, and a receiving entity in C."""
-        super().__init__(entity, sn_format, legs=legs, **fields)
-        self.counts = NativeReceptions(entity, sn_bits=sn_format.bits, legs=legs)
-
-    def _receptions(self) -> tuple[LegReception, ...]:
-        return self.counts.receptions()
-
-
 class NativeLegDriver:
     """The twin of `LegDriver` in C."""
 
     def __init__(self, leg: ElementLeg, router: Any) -> None:
         """Make the leg of these settings, and its driver on a router of C's."""
         self.number = leg.leg
-        made = leg.build(NO_PATHS, make=NativeLeg)
-        assert isinstance(made, NativeLeg)
+        make: Any = NativeLeg
+        made: Any = leg.build({}, make=make)
         self.leg = made
         self._lib = library.library().lib
-        self.pointer = self._lib.router_leg(router, made.pointer, leg.leg)
+        self.pointer = self._lib.router_leg(router, self.leg.pointer, leg.leg)
         """The driver in C, which has the leg."""
-        made.disown()
+        self.leg.disown()
 
     def rearm(self) -> None:
         """Find the leg's next moment anew, after it was changed from outside."""
@@ -74,7 +53,19 @@ class NativeTransmitDriver:
     ) -> None:
         """Make the entity of a bearer, which goes over these legs, and its driver."""
         self.bearer = bearer.bearer
-        self.entity = native_transmitter(settings, bearer, [leg.leg for leg in legs])
+        pdcp, policy = bearer.pdcp, bearer.pdcp.policy(len(legs))
+        self.entity = NativeTransmitter(
+            policy,
+            [leg.leg for leg in legs],
+            sn_bits=pdcp.sn_bits,
+            reports=pdcp.report_ms is not None,
+            waits=pdcp.sdus_wait(policy),
+            early=pdcp.numbering == "early",
+            buffer_limits=settings.buffer_limits(bearer),
+            discard_timer=pdcp.discard_timer_ms.ns,
+            flow_control=settings.flow_control(bearer),
+            mark_above=pdcp.mark_above_ns,
+        )
         self._lib = library.library().lib
         pointers = [leg.pointer for leg in legs]
         self.pointer = self._lib.router_transmit(
@@ -96,46 +87,22 @@ class NativeReceiveDriver:
         `keys` tell its legs apart: their numbers, or the indices of their interfaces.
         """
         self.bearer = bearer.bearer
-        self.entity, self.reports = native_receiver(bearer.pdcp, len(keys))
+        self.entity = bearer.pdcp.receiver_of(NativeReceiver, len(keys))
+        maker: Any = bearer.pdcp.report_maker(self.entity, len(keys), make=NativeReportMaker)
+        self.reports = maker
         module = library.library()
         self._lib = module.lib
-        counts = module.ffi.NULL if self.reports is None else self.reports.counts.pointer
+        counts = module.ffi.NULL if maker is None else maker.pointer
         self.pointer = self._lib.router_receive(
             router, self.entity.pointer, counts, list(keys), len(keys)
         )
         self.entity.disown()
-        if self.reports is not None:
-            self.reports.counts.disown()
+        if maker is not None:
+            maker.disown()
 
     def statistics(self) -> DeliveryStatistics:
         """Return the delivery counters up to now."""
         return with_bytes(self.entity.statistics(), self._lib.receive_driver_bytes(self.pointer))
-
-
-def native_transmitter(
-    settings: ElementSettings, bearer: TransmitBearer, legs: Sequence[NativeLeg]
-) -> NativeTransmitter:
-    """Return the transmitting entity of a bearer over these legs."""
-    pdcp = bearer.pdcp
-    policy = pdcp.policy(len(legs))
-    return NativeTransmitter(
-        policy,
-        legs,
-        sn_bits=pdcp.sn_bits,
-        reports=pdcp.report_ms is not None,
-        waits=pdcp.sdus_wait(policy),
-        early=pdcp.numbering == "early",
-        buffer_limits=settings.buffer_limits(bearer),
-        discard_timer=pdcp.discard_timer_ms.ns,
-        flow_control=settings.flow_control(bearer),
-        mark_above=pdcp.mark_above_ns,
-    )
-
-
-def native_receiver(pdcp: Pdcp, legs: int) -> tuple[NativeReceiver, Any]:
-    """Return the receiving entity of a bearer, and what makes its reports or None."""
-    entity = pdcp.receiver_of(NativeReceiver, legs)
-    return entity, pdcp.report_maker(entity, legs, make=NativeReportMaker)
 
 
 def native_obstacle(hosts: Iterable[ElementSettings], *, asks_policies: bool = False) -> str | None:
@@ -145,11 +112,11 @@ def native_obstacle(hosts: Iterable[ElementSettings], *, asks_policies: bool = F
         hosts: the settings of their elements.
         asks_policies: whether C may ask a split policy in Python, which takes its time.
     """
-    lacking = (words for settings in hosts for words in _lacking(settings, asks_policies))
-    return library.missing() or next(lacking, None)
+    obstacles = (words for settings in hosts for words in _obstacles(settings, asks_policies))
+    return library.obstacle() or next(obstacles, None)
 
 
-def _lacking(settings: ElementSettings, asks_policies: bool) -> Iterator[str]:
+def _obstacles(settings: ElementSettings, asks_policies: bool) -> Iterator[str]:
     yield from _given("it", settings)
     if settings.backend == "kernel":
         yield "it has backend: kernel"

@@ -18,8 +18,8 @@ from typing import NamedTuple, get_args
 
 from minitopo_dc.fields import Direction
 from minitopo_dc.pdcp import sn_format
-from minitopo_dc.quic.configuration import IDLE_TIMEOUT_S
 from minitopo_dc.quic.picoquic import CUBIC, OWN_CUBIC
+from minitopo_dc.quic.stack import IDLE_TIMEOUT_S
 from minitopo_dc.results.path_use import longest_delay_s, round_trip_s
 from minitopo_dc.results.run_result import CAUTIONS, RunResult, available_bits
 from minitopo_dc.runners.base import Options, get_runner
@@ -201,14 +201,17 @@ def needs(scenario: Scenario) -> list[Need]:
 
 
 def primary_leg(scenario: Scenario) -> str:
-    """Return a sentence on which leg has the roles of the primary one, and why.
+    """Return a sentence on which leg has the roles of the primary one, by their standards' names.
 
     Raises:
         SettingsError, TraceError: a trace is missing or wrong.
     """
     leg = scenario.leg_numbers[0]
     why = "least delay" if scenario.primary_leg == "nearest" else "as given"
-    return f"Leg {leg} is primary ({why}): it splits, has the uplink, begins multipath."
+    return (
+        f"Leg {leg} is primary ({why}): DC's master node and primaryPath (TS 37.340, 38.331), "
+        "multipath's initial path."
+    )
 
 
 @dataclass(frozen=True)

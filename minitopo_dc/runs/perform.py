@@ -17,7 +17,7 @@ from minitopo_dc.results.kept_scenario import keep_traces, save_as_run
 from minitopo_dc.results.run_result import ATTEMPTS, RunResult
 from minitopo_dc.results.trust import Trust, with_trust
 from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.runs.check import runners_of, unsupported_reason
+from minitopo_dc.runs.check import obstacle_here
 from minitopo_dc.runs.needs import with_cautions
 from minitopo_dc.scenario import ResolvedScenario, Scenario, resolve_scenario
 from minitopo_dc.workloads import Measurement
@@ -49,7 +49,7 @@ def perform(
     directory: Path,
     *,
     facts: Mapping[str, Any],
-    lacking: Callable[[], str | None],
+    obstacle: Callable[[], str | None],
     measure: Callable[[Scenario], Measured],
     details: Callable[[Scenario], Mapping[str, Any]] = lambda _: {},
 ) -> RunResult:
@@ -64,7 +64,7 @@ def perform(
         scenario: a scenario that `check_scenario` has accepted.
         directory: where the run is kept; made if need be.
         facts: what the numbers may depend on, for `environment.json`.
-        lacking: returns what the machine lacks for the scenario, beside the transports' tools.
+        obstacle: returns what the machine lacks for the scenario, beside the transports' tools.
         measure: runs the flows of the scenario as it is run.
         details: returns more of how that scenario is run, for the result's `details`.
 
@@ -82,7 +82,7 @@ def perform(
     if derived.derived:
         save_as_run(derived, directory)
     keep_traces(scenario, directory)
-    result = _attempt(derived, directory, lacking, measure)
+    result = _attempt(derived, directory, obstacle, measure)
     if result.status != "unsupported":
         result = replace(result, details={**result.details, **details(derived.scenario)})
     result.save(directory)
@@ -92,12 +92,12 @@ def perform(
 def _attempt(
     derived: ResolvedScenario,
     directory: Path,
-    lacking: Callable[[], str | None],
+    obstacle: Callable[[], str | None],
     measure: Callable[[Scenario], Measured],
 ) -> RunResult:
     scenario = derived.scenario
     blank = blank_result(scenario, directory)
-    reason = lacking() or unsupported_reason(scenario, runners_of(scenario))
+    reason = obstacle() or obstacle_here(scenario)
     if reason is not None:
         return replace(blank, status="unsupported", reason=reason)
     try:

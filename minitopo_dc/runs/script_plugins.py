@@ -52,7 +52,7 @@ def with_script_plugins(scenario: Scenario, own: Registered) -> Scenario:
     Such a file counts by its content in the identity of a run, and other processes load it.
 
     Raises:
-        SourceError: one of them cannot be made a file; the message says why.
+        InputError: one of them cannot be made a file; the message says why.
     """
     if not own:
         return scenario
@@ -131,10 +131,6 @@ _INSTALLED = tuple(
 )
 
 
-class SourceError(InputError):
-    """A thing of a user's program that cannot be made a file; the message says why."""
-
-
 def is_own(thing: Any) -> bool:
     """Return whether a thing is defined in a script, a notebook or another file of the user's.
 
@@ -163,7 +159,7 @@ def source_of(kind: str, name: str, thing: Any) -> str:
         thing: a class or function for which `is_own` is true.
 
     Raises:
-        SourceError: its source cannot be read, or it uses what cannot be written into a file.
+        InputError: its source cannot be read, or it uses what cannot be written into a file.
     """
     slice_of = _Slice(f"{kind} {name!r}")
     slice_of.add(thing.__name__, thing)
@@ -246,8 +242,8 @@ class _Slice:
                     return node, lines
         raise self._refused(thing.__qualname__, "whose source has changed or is indented")
 
-    def _refused(self, name: str, why: str) -> SourceError:
-        return SourceError(
+    def _refused(self, name: str, why: str) -> InputError:
+        return InputError(
             f"{self._what}: other processes cannot know it, as it uses {name}, {why}; {INSTEAD}"
         )
 

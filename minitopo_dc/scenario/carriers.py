@@ -122,7 +122,8 @@ class NrCarrier(Carrier):
     """The subcarrier spacing; None: 15 of FDD bands, 30 of TDD bands below 7 GHz, 120 above."""
     tdd: str | None = None
     """The pattern of a TDD band; None: DDDSU. FDD bands have none."""
-    layers: Annotated[int, Field(ge=1, le=8)] = 4
+    layers: Annotated[int, Field(ge=1, le=8)] | None = None
+    """Of the downlink; None: 4 below 7 GHz, 2 above."""
     cqi: Cqi | None = None
     """The CQI of the downlink with up to 256QAM; None: 8 below 7 GHz, 7 above."""
     uplink_layers: Annotated[int, Field(ge=1, le=4)] = 1
@@ -136,6 +137,11 @@ class NrCarrier(Carrier):
     def is_fr2(self) -> bool:
         """Return whether the band is above 24 GHz."""
         return self.band in FR2
+
+    @property
+    def downlink_layers(self) -> int:
+        """Return the layers of the downlink."""
+        return self.layers or (2 if self.is_fr2 else 4)
 
     @property
     def spacing_khz(self) -> int:
@@ -163,7 +169,7 @@ class NrCarrier(Carrier):
 
     def highest_mbps(self, of: SlotsOf = "D") -> float:
         """Return the highest rate (Mbit/s) of TS 38.306, clause 4.1.2, in the pattern's slots."""
-        layers = self.layers if of == "D" else self.uplink_layers
+        layers = self.downlink_layers if of == "D" else self.uplink_layers
         return layers * BITS_256QAM * R_MAX * self.symbols_mbps(of)
 
     @model_validator(mode="after")
@@ -191,9 +197,8 @@ class NrCarrier(Carrier):
     def fields(self) -> dict[str, dict[str, Any]]:
         """Return the fields of a leg that is this carrier, by its directions."""
         cqi = self.cqi or (7.0 if self.is_fr2 else 8.0)
-        layers = min(self.layers, 2) if self.is_fr2 else self.layers
         request, grant = self._grant(self.pattern("U"), self.slot_ms)
-        down = self.symbols_mbps("D") * layers * _efficiency(cqi)
+        down = self.symbols_mbps("D") * self.downlink_layers * _efficiency(cqi)
         up = self.symbols_mbps("U") * self.uplink_layers * _efficiency(self.uplink_cqi)
         return {
             "downlink": self._way(down, 4096, self._rlc("D"), self._propagation()),

@@ -54,9 +54,8 @@ from minitopo_dc.pdcp.transmitting.flow_control import PDU_BYTES
 from minitopo_dc.scenario.change import LegChange, changing_capacity
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
-from minitopo_dc.trace.convert import scaled_to_mean
 from minitopo_dc.trace.delays import DelayIs, read_delays
-from minitopo_dc.trace.model import SHORTEST_NS, DelayBetween, DelayTrace
+from minitopo_dc.trace.model import SHORTEST_NS, DelayBetween, DelayTrace, scaled_to_mean
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 MakeLeg = Callable[[LegParameters, Capacity, random.Random, RlcParameters | None], AnyLeg[Any]]
@@ -413,6 +412,12 @@ class LegDirection(Settings):
         if self.delay_varies:
             return next(self.delays())[1]
         return self._delay_of(round(self.delay_ms * NS_PER_MS))
+
+    def wait_ns(self) -> int:
+        """Return the mean time (ns) that a lone packet waits for a grant, TDD and HARQ."""
+        rlc = None if self.rlc is None else self.rlc.parameters()
+        radio = 0 if rlc is None else rlc.sr_ns // 2 + rlc.mean_wait_ns()
+        return round(self.grant_ms * NS_PER_MS) + radio
 
     def delays(self) -> Iterator[tuple[int, DelayModel]]:
         """Yield the delays of `delay_curve` or `delay_trace`, each with its start (ns, from 0).

@@ -122,9 +122,9 @@ class FlowControlSettings(Settings):
     status_bytes: LeftOut[Bytes | None] = None
     """A status is sent whenever a leg has sent so many bytes since the latest one, too; none: not
     so."""
-    desired_ms: MillisecondsAbove | None = None
-    """What a node wants to have, in ms of its leg's rate; none: what a status and its answer take,
-    `interval_ms` + 2 (`backhaul_ms` + `jitter_ms`) + 2 ms."""
+    desired_ms: MillisecondsAbove | tuple[MillisecondsAbove, ...] | None = None
+    """What a node wants to have, in ms of its leg's rate, one value or one per leg; none: what a
+    status and its answer take, `interval_ms` + 2 (`backhaul_ms` + `jitter_ms`) + 2 ms."""
     backhaul_ms: Milliseconds | tuple[Milliseconds, ...] = 0.0
     """The one-way delay of PDUs and statuses."""
     jitter_ms: LeftOut[Milliseconds | tuple[Milliseconds, ...]] = 0.0
@@ -150,8 +150,8 @@ class FlowControlSettings(Settings):
         Raises:
             PolicyError: a field has not as many values as there are legs.
         """
-        desired = None if self.desired_ms is None else round(self.desired_ms * NS_PER_MS)
         values = zip(
+            _per_leg("desired_ms", self.desired_ms, legs),
             _per_leg("backhaul_ms", self.backhaul_ms, legs),
             _per_leg("jitter_ms", self.jitter_ms, legs),
             _per_leg("rate_mbps", self.rate_mbps, legs),
@@ -164,7 +164,7 @@ class FlowControlSettings(Settings):
             FlowControl(
                 interval=round(self.interval_ms * NS_PER_MS),
                 delay=round(delay * NS_PER_MS),
-                desired=desired,
+                desired=None if desired is None else round(desired * NS_PER_MS),
                 status_bytes=self.status_bytes,
                 jitter=round(jitter * NS_PER_MS),
                 rate_bps=None if rate is None else round(rate * 1_000_000),
@@ -173,7 +173,7 @@ class FlowControlSettings(Settings):
                 queue_packets=packets,
                 queue_bytes=size,
             )
-            for delay, jitter, rate, loss, seed, (packets, size) in values
+            for desired, delay, jitter, rate, loss, seed, (packets, size) in values
         )
 
 

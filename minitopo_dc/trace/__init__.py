@@ -19,8 +19,8 @@ from minitopo_dc.trace.channels import (
     levels,
     sinr,
 )
-from minitopo_dc.trace.convert import begun_at, resample, to_opportunities
 from minitopo_dc.trace.drive import ENVIRONMENTS, Environment, synthesise_drive
+from minitopo_dc.trace.formats import TraceFormat, read_trace, write_csv, write_mahimahi
 from minitopo_dc.trace.formats.cell_files import (
     kind_of_drive,
     read_cells,
@@ -29,9 +29,17 @@ from minitopo_dc.trace.formats.cell_files import (
     write_channels,
 )
 from minitopo_dc.trace.formats.columns import DEFAULT_COLUMN
-from minitopo_dc.trace.formats.files import TraceFormat, read_trace, write_csv, write_mahimahi
 from minitopo_dc.trace.info import TraceInfo, autocorrelation, doubts, trace_info
-from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace, TraceError
+from minitopo_dc.trace.model import (
+    EndRule,
+    OpportunityTrace,
+    RateTrace,
+    Trace,
+    TraceError,
+    begun_at,
+    resample,
+    to_opportunities,
+)
 from minitopo_dc.trace.synthesis import CellParameters, spectral_efficiency, synthesise
 
 __all__ = [

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from minitopo_dc.trace.channels import Capacities, RadioSettings, channels_of
 from minitopo_dc.trace.drive import RESIDENTIAL, ROAD, Environment, synthesise_drive
+from minitopo_dc.trace.formats import write_csv
 from minitopo_dc.trace.formats.cell_files import write_channels
-from minitopo_dc.trace.formats.files import write_csv
 from minitopo_dc.trace.model import RateTrace
 from minitopo_dc.trace.synthesis import CellParameters, synthesise
 

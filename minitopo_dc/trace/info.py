@@ -9,8 +9,7 @@ from itertools import pairwise
 from statistics import median_low
 
 from minitopo_dc.numbers import significant
-from minitopo_dc.trace.convert import resample
-from minitopo_dc.trace.model import DelayTrace, OpportunityTrace, Source, Trace
+from minitopo_dc.trace.model import DelayTrace, OpportunityTrace, Source, Trace, resample
 
 _SECOND = 1_000_000_000
 _WINDOW = 100_000_000

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from itertools import pairwise
 from typing import Final, Literal
 
-from minitopo_dc.pdcp.formats.classify import CE, code_point, marked
+from minitopo_dc.pdcp.classify import CE, code_point, marked
 from minitopo_dc.scenario.element import Match
 
 UDP_HEADER_BYTES = 8

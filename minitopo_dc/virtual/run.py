@@ -61,7 +61,7 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
         scenario,
         directory,
         facts=facts(scenario),
-        lacking=lambda: core_obstacle(scenario),
+        obstacle=lambda: core_obstacle(scenario),
         measure=measure,
         details=lambda _: {"core": core},
     )

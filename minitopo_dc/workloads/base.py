@@ -53,19 +53,16 @@ class Measurement:
         return float(self.details.get("started_s", 0.0))
 
 
-def measurement(
-    report: Mapping[str, Any], received: int, ended_s: float | None, rows: str = "rows"
-) -> Measurement:
-    """Return the measurement in a client's report, which has its rows by this name, if any.
+def measurement(report: Mapping[str, Any], received: int, ended_s: float | None) -> Measurement:
+    """Return the measurement in a client's report, which has `rows`, if any.
 
     Args:
         report: the client's.
         received: bytes of the content.
         ended_s: as `Measurement.completion_s`; None: 0.
-        rows: their name.
     """
     details = dict(report)
-    values, started_ns = details.pop(rows, ()), details.pop("started_ns", None)
+    values, started_ns = details.pop("rows", ()), details.pop("started_ns", None)
     return Measurement(received, ended_s or 0.0, details, started_ns, values)
 
 
@@ -205,7 +202,7 @@ class Workload(Settings):
         """Return the names of the numbers that `details`, or a program, gives of it."""
         return tuple(column.measure for column in self.columns)
 
-    def refusal(self, legs: int) -> str | None:  # noqa: ARG002 (a hook)
+    def obstacle(self, legs: int) -> str | None:  # noqa: ARG002 (a hook)
         """Return why it cannot be asked for over `legs` legs, None when it can."""
         return None
 

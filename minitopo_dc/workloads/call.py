@@ -16,7 +16,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 from struct import Struct
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ from minitopo_dc.workloads.exchange import (
     BLOCK,
     Answers,
     Client,
+    Outcome,
     Request,
     Requests,
     Server,
@@ -59,17 +60,11 @@ network gets it 29 s later, as the pauses between attempts double (RFC 9002, 6.2
 
 
 @dataclass
-class CallOutcome:
-    """The client's results at the end; times in seconds since it began to connect."""
+class CallOutcome(Outcome):
+    """Also what came in time, in place of what was received."""
 
-    frames: list[Row] = field(default_factory=list)
-    completion_s: float | None = None
     bytes_in_time: int = 0
     reset_frames: int = 0  # that their sender has given up, as far as their receiver knows
-    handshake_s: float | None = None
-    receive_buffer_bytes: int | None = None
-    socket_drops: int | None = None
-    error: str | None = None
 
 
 class Sending:
@@ -273,10 +268,10 @@ class CallClient(Client, ABC):
         ways = {"down": (first_down_ns, self._receiving.received_ns), "up": (self._ready, up_ns)}
         for direction in workload.directions:
             way, is_up = ways[direction], direction == "up"
-            outcome.frames += frame_rows(workload.plan, *way, self._start, up=is_up)
+            outcome.rows += frame_rows(workload.plan, *way, self._start, up=is_up)
         outcome.bytes_in_time = sum(
             int(row["size_bytes"] or 0)
-            for row in outcome.frames
+            for row in outcome.rows
             if row["delay_ms"] is not None and row["delay_ms"] <= workload.deadline_ms
         )
 

@@ -105,19 +105,13 @@ def as_download(chosen: Workload) -> Download:
 
 
 @dataclass
-class DownloadOutcome:
-    """The client's results; times in seconds since it began to connect."""
+class DownloadOutcome(Outcome):
+    """Also the answer's status and digest, and when it began."""
 
     status: int = 0
-    bytes_received: int = 0
     sha256: str = ""
-    completion_s: float | None = None
     stopped_s: float | None = None  # in place of completion_s: the duration was over before
-    handshake_s: float | None = None
     first_byte_s: float | None = None
-    receive_buffer_bytes: int | None = None
-    socket_drops: int | None = None
-    error: str | None = None
 
 
 class DownloadClient(Client):

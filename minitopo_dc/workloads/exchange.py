@@ -221,16 +221,6 @@ class Outcome:
     error: str | None = None
 
 
-class AnyOutcome(Protocol):
-    """The results of a client, a dataclass: what all of them have."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-    handshake_s: float | None
-    receive_buffer_bytes: int | None
-    socket_drops: int | None
-    error: str | None
-
-
 class Client(End):
     """The client's end, from its start of connecting to its `ended`."""
 
@@ -239,7 +229,7 @@ class Client(End):
     only_receives: bool = False
     """Whether it has nothing more to send until it has ended."""
 
-    def __init__(self, outcome: AnyOutcome) -> None:
+    def __init__(self, outcome: Outcome) -> None:
         self.outcome = outcome
         self._start = 0
 

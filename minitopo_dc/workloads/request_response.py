@@ -18,10 +18,18 @@ from minitopo_dc.workloads.base import (
     Row,
     RowsFigure,
     Workload,
+    measurement,
     nearest_rank,
     workload,
 )
-from minitopo_dc.workloads.exchange import Client, Received, Requests, WrongAnswer, blocks
+from minitopo_dc.workloads.exchange import (
+    Client,
+    Outcome,
+    Received,
+    Requests,
+    WrongAnswer,
+    blocks,
+)
 
 MAX_BYTES = 10**9
 MAX_REQUESTS = 10**6
@@ -104,12 +112,10 @@ class RequestResponse(Workload):
 
     def measured(self, report: Mapping[str, Any]) -> Measurement:
         """Return the measurement in a client's report (`RequestsOutcome`)."""
-        details = dict(report)
-        rows = request_rows(details.pop("requests"))
-        started_ns = details.pop("started_ns", None)
-        ended = [row["answered_s"] for row in rows if row["answered_s"] is not None]
-        received = report["bytes_received"]
-        return Measurement(received, max(ended, default=0.0), details, started_ns, rows)
+        details = dict(report) | {"rows": request_rows(report["requests"])}
+        del details["requests"], details["completion_s"]
+        ended = [row["answered_s"] for row in details["rows"] if row["answered_s"] is not None]
+        return measurement(details, report["bytes_received"], max(ended, default=0.0))
 
     def failure(self, measured: Measurement) -> str | None:
         """Return an error if requests were not sent, or none was answered, else None."""
@@ -159,17 +165,12 @@ def delays_ms(rows: Sequence[Row]) -> Iterator[float]:
 
 
 @dataclass
-class RequestsOutcome:
-    """The client's results; times in seconds since it began to connect."""
+class RequestsOutcome(Outcome):
+    """Also what became of each request; the bytes are those of answers."""
 
     # Of each request that was sent: when it was handed to the transport, and when the last byte of
     # its answer arrived (None: it had not when the client's patience was over).
     requests: list[tuple[float, float | None]] = field(default_factory=list)
-    bytes_received: int = 0  # of answers
-    handshake_s: float | None = None
-    receive_buffer_bytes: int | None = None  # the socket's; None: not a UDP socket
-    socket_drops: int | None = None
-    error: str | None = None
 
 
 class RequestClient(Client):

@@ -35,7 +35,7 @@ from minitopo_dc.runners.aioquic.connection import (
     to_ns,
     transmit,
 )
-from minitopo_dc.runners.aioquic.runner import ClientSettings, configuration
+from minitopo_dc.runners.aioquic.runner import EndSettings, configuration
 from minitopo_dc.runners.processes.udp_socket import (
     Address,
     receive_batch,
@@ -297,7 +297,7 @@ def bound_socket(address: str, receive_buffer: int | None) -> socket.socket:
 
 def main() -> None:
     """Do what the workload asks for, and print the outcome as one line of JSON."""
-    settings = ClientSettings.given()
+    settings = EndSettings.given()
     options = settings.options
     made = configuration(
         settings.workload,
@@ -308,7 +308,7 @@ def main() -> None:
     )
     made.load_verify_locations(str(settings.certificate))
     connection = make_connection(made, options.tuning)
-    with bound_socket(settings.bind, options.receive_buffer_bytes) as udp:
+    with bound_socket(settings.clients[0], options.receive_buffer_bytes) as udp:
         client = make_client(settings.workload, connection, partial(transmit, udp=udp))
         run(client, udp, socket_address(settings.address, settings.port))
 

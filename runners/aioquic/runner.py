@@ -8,7 +8,6 @@ describes it, and the authors' changes to it (section 6.1).
 from __future__ import annotations
 
 import importlib.util
-from pathlib import Path
 from typing import ClassVar, Literal, Self
 
 from aioquic.h3.connection import H3_ALPN
@@ -18,11 +17,10 @@ from pydantic import model_validator
 
 from minitopo_dc.fields.ranges import AckDelay, PacingGain, Packets, RoundTrips, RttIncrease
 from minitopo_dc.runners.addresses import SERVER_NAME
-from minitopo_dc.runners.base import Options, Transfer, read_report, runner
-from minitopo_dc.runners.processes.process import last_json
+from minitopo_dc.runners.base import Options, runner
 from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicEnd, QuicOptions, datagram_frame
 from minitopo_dc.runners.virtual import VirtualTransport
-from minitopo_dc.workloads import Measurement, Workload
+from minitopo_dc.workloads import Workload
 
 Off = Literal["off"]
 Preset = Literal["modern", "v43", "bquic"]
@@ -131,19 +129,10 @@ def configuration(
     )
 
 
-class ServerSettings(QuicEnd):
-    """Settings of the server program."""
+class EndSettings(QuicEnd):
+    """Settings of the program of either end."""
 
     options: AioquicOptions
-    key: Path
-
-
-class ClientSettings(QuicEnd):
-    """Settings of the client program."""
-
-    options: AioquicOptions
-    bind: str
-    """The client's address."""
 
 
 @runner("quic")
@@ -151,6 +140,9 @@ class QuicRunner(BuiltInQuicRunner):
     """QUIC on one path, with aioquic's NewReno or CUBIC."""
 
     stack: ClassVar[str] = "aioquic"
+    end_type: ClassVar[type[QuicEnd]] = EndSettings
+    server_program: ClassVar[str] = "minitopo_dc.runners.aioquic.server"
+    client_program: ClassVar[str] = "minitopo_dc.runners.aioquic.client"
     multipath: ClassVar[bool] = False
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic")
     packages: ClassVar[tuple[str, ...]] = ("aioquic",)
@@ -159,30 +151,14 @@ class QuicRunner(BuiltInQuicRunner):
     set_up: ClassVar[bool] = True
     essential: ClassVar[bool] = True
 
-    def missing(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Return how to get aioquic, on which both sides run, None if it is here."""
         if importlib.util.find_spec("aioquic") is None:
             return "aioquic is not installed (pip install aioquic)"
         return None
-
-    def server_command(self, transfer: Transfer) -> list[str]:
-        """Return the command of `minitopo_dc.runners.aioquic.server`."""
-        settings = ServerSettings(**self._end(transfer, "server"), key=transfer.key)
-        return settings.command("minitopo_dc.runners.aioquic.server", transfer.server_settings)
-
-    def client_command(self, transfer: Transfer) -> list[str]:
-        """Return the command of `minitopo_dc.runners.aioquic.client`."""
-        settings = ClientSettings(
-            **self._end(transfer, "client"), bind=transfer.client_addresses[0]
-        )
-        return settings.command("minitopo_dc.runners.aioquic.client", transfer.client_settings)
 
     def virtual(self) -> VirtualTransport | None:
         """Return both ends for the virtual clock, as aioquic takes time as an argument."""
         from minitopo_dc.runners.aioquic.virtual import QuicConnectionPair  # noqa: PLC0415 (aioquic)
 
         return QuicConnectionPair
-
-    def read(self, transfer: Transfer) -> Measurement:
-        """Return the client's report, after a check of what arrived."""
-        return read_report(last_json(transfer.client_output, "client"), transfer.workload)

@@ -41,7 +41,7 @@ from minitopo_dc.runners.aioquic.connection import (
 )
 from minitopo_dc.runners.aioquic.runner import (
     BARE_STREAMS,
-    ServerSettings,
+    EndSettings,
     Tuning,
     configuration,
 )
@@ -180,7 +180,7 @@ class QuicServer:
         udp: socket.socket,
         configuration: QuicConfiguration,
         stop: StopSignal,
-        settings: ServerSettings,
+        settings: EndSettings,
     ) -> None:
         self._udp = udp
         self._configuration = configuration
@@ -238,7 +238,7 @@ def accept(
 
 def main() -> None:
     """Serve connections until SIGTERM or SIGINT."""
-    settings = ServerSettings.given()
+    settings = EndSettings.given()
     own = server_options(settings.options, settings.workload)
     made = configuration(
         settings.workload,

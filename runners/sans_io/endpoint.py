@@ -197,7 +197,6 @@ def main() -> None:
 
 
 def _ask(settings: EndSettings) -> tuple[Session, dict[str, Any]]:
-    assert settings.paths is not None
     buffer_bytes, ecn = settings.options.receive_buffer_bytes, _code_point(settings)
     with Sockets(settings.clients, receive_buffer=buffer_bytes, ecn=ecn) as sockets:
         gc.freeze()  # what was imported is never garbage: full collections need not visit it

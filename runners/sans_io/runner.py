@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from minitopo_dc.fields import PathPlan
-from minitopo_dc.quic.configuration import IDLE_TIMEOUT_S, SCHEDULERS, DemotedPaths, Experiment
 from minitopo_dc.quic.noq import NOQ
 from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.scheduler import known_scheduler
-from minitopo_dc.quic.stack import MAX_PATHS, Stack
-from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner, read_report, runner
+from minitopo_dc.quic.stack import (
+    IDLE_TIMEOUT_S,
+    MAX_PATHS,
+    SCHEDULERS,
+    DemotedPaths,
+    Experiment,
+    Stack,
+)
+from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner, runner
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.quic import (
     MAX_PAYLOAD,
@@ -30,7 +35,6 @@ from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Realtime, Workload
 from minitopo_dc.workloads.path_reports import PATHS, PathSample
 
-PROGRAM = "minitopo_dc.runners.sans_io.endpoint"
 ALIASES = {"reno": "newreno"}
 """Of congestion controls: what other transports call it."""
 
@@ -76,6 +80,9 @@ class PathOptions(EcnOptions):
     # UDP payloads that wait at either end of that tunnel while its windows are closed, before more
     # are dropped: as many full ones as Linux's default receive buffer holds (`ReceiveBuffer`).
     tunnel_queue: int = Field(92, ge=1, le=100_000)
+    # How long a payload waits there for those before it (datagram mode 1 of TS 23.501, clause
+    # 5.32.6.2.2), which is more than two accesses differ by. 0: payloads have no number (mode 2).
+    tunnel_reordering_ms: float = Field(100.0, ge=0, le=10_000, allow_inf_nan=False)
 
     @model_validator(mode="after")
     def _weights_are_used(self) -> Self:
@@ -89,11 +96,7 @@ class EndSettings(QuicEnd):
 
     transport: str
     options: PathOptions
-    clients: tuple[str, ...]
-    """The client's address of each leg that is used, in order."""
-    key: Path | None = None
-    """The server's of its certificate; a client has none."""
-    paths: PathPlan | None = None
+    paths: PathPlan
     """The client's."""
 
     @property
@@ -129,6 +132,9 @@ def path_limit(addresses: int) -> int:
 class StackRunner(BuiltInQuicRunner):
     """QUIC on one path, with one stack on both sides; a subclass has its name and its `library`."""
 
+    end_type: ClassVar[type[QuicEnd]] = EndSettings
+    server_program: ClassVar[str] = "minitopo_dc.runners.sans_io.endpoint"
+    client_program: ClassVar[str] = server_program
     library: ClassVar[Stack]  # gives a subclass its `stack` and `congestion_controls`
     options_type: ClassVar[type[QuicOptions]] = EcnOptions
     multipath: ClassVar[bool] = False
@@ -140,9 +146,9 @@ class StackRunner(BuiltInQuicRunner):
             cls.stack = cls.library.name
             cls.congestion_controls = names_of_controls(cls.library)
 
-    def missing(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Return what this machine lacks of the stack, None if nothing."""
-        return self.library.missing()
+        return self.library.obstacle()
 
     def virtual(self) -> VirtualTransport | None:
         """Return both ends for the virtual clock, as the stack takes time as an argument."""
@@ -150,20 +156,9 @@ class StackRunner(BuiltInQuicRunner):
 
         return partial(make_pair, self.library)
 
-    def server_command(self, transfer: Transfer) -> list[str]:
-        """Return the command of `minitopo_dc.runners.sans_io.endpoint` with the server's key."""
-        settings = EndSettings(**self._end(transfer, "server"), key=transfer.key)
-        return settings.command(PROGRAM, transfer.server_settings)
-
-    def client_command(self, transfer: Transfer) -> list[str]:
-        """Return the command of `minitopo_dc.runners.sans_io.endpoint` with the client's paths."""
-        paths = transfer.path_plan if self.multipath else PathPlan.whole(1)
-        settings = EndSettings(**self._end(transfer, "client"), paths=paths)
-        return settings.command(PROGRAM, transfer.client_settings)
-
     def read(self, transfer: Transfer) -> Measurement:
         """Return the client's report, whose bytes are checked, and the server's facts."""
-        measured = read_report(last_json(transfer.client_output, "client"), transfer.workload)
+        measured = super().read(transfer)
         server = last_json(transfer.server_output, "server")
         server.pop(PATHS)
         server.pop("path_samples")
@@ -171,12 +166,9 @@ class StackRunner(BuiltInQuicRunner):
         check_negotiated(server, transfer.congestion_control, multipath=several)
         return replace(measured, details={**measured.details, **server})
 
-    def _end(self, transfer: Transfer, role: str) -> dict[str, Any]:
-        return {
-            **super()._end(transfer, role),
-            "transport": self.name,
-            "clients": self._addresses(transfer),
-        }
+    def _end(self, transfer: Transfer, role: str, **more: Any) -> QuicEnd:
+        paths = transfer.path_plan if self.multipath else PathPlan.whole(1)
+        return super()._end(transfer, role, transport=self.name, paths=paths, **more)
 
     def _options(self, transfer: Transfer) -> PathOptions:
         return PathOptions.check(transfer.options, f"runner {self.name}")
@@ -235,9 +227,12 @@ def _counted_from(begin_s: float, values: dict[str, Any], *times: str) -> dict[s
     return values | moved
 
 
-TUNNEL_BYTES = 43
-"""By which a datagram of ATSSS's tunnel may be larger than the inner one: 2 of HTTP (Quarter Stream
-ID and Context ID), and the most that `mdc_send_datagram` leaves for QUIC's headers and tag."""
+NUMBER_BYTES = 4
+"""Of a payload's number in ATSSS's tunnel."""
+TUNNEL_BYTES = 43 + NUMBER_BYTES
+"""By which a datagram of ATSSS's tunnel may be larger than the inner one: the number, 2 of HTTP
+(Quarter Stream ID and Context ID), and the most that `mdc_send_datagram` leaves for QUIC's headers
+and tag."""
 OF_STREAMS = ("blest", "redundant")
 """Schedulers that DATAGRAM frames cannot have: they have no flow control (RFC 9221, section 5.3),
 and no copies are made of them."""
@@ -261,7 +256,7 @@ class MultipathPicoquicRunner(MultipathStackRunner):
         """Return that it is multipath to the server, or with ATSSS a tunnel to the UPF."""
         return ("multipath", "atsss")
 
-    def proxy_refusal(
+    def proxy_obstacle(
         self,
         workload: Workload,  # noqa: ARG002
         options: Mapping[str, Any],
@@ -297,7 +292,6 @@ class NoqRunner(StackRunner):
 
     library: ClassVar[Stack] = NOQ
     options_type: ClassVar[type[QuicOptions]] = NoqOptions
-    compared: ClassVar[bool] = False
 
 
 @runner("mpquic-noq")
@@ -306,4 +300,3 @@ class MultipathNoqRunner(MultipathStackRunner):
 
     library: ClassVar[Stack] = NOQ
     options_type: ClassVar[type[QuicOptions]] = NoqOptions
-    compared: ClassVar[bool] = False

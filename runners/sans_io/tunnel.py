@@ -2,8 +2,9 @@
 
 Client and UPF have one connection of MP-QUIC, with HTTP/3 (aioquic's) on it. The client asks for a
 tunnel by an extended CONNECT request (connect-udp, RFC 9298). From then on each UDP payload of the
-inner connection is an HTTP Datagram (RFC 9297) in a DATAGRAM frame (RFC 9221) of its own, without a
-sequence number: datagram mode 2 of TS 23.501, clause 5.32.6.2.2. Behind the UPF is a wire.
+inner connection is an HTTP Datagram (RFC 9297) in a DATAGRAM frame (RFC 9221) of its own. It has a
+sequence number, by which the other end puts payloads in order: datagram mode 1 of TS 23.501, clause
+5.32.6.2.2; mode 2 has none. Behind the UPF is a wire.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
+from heapq import heappop, heappush
 from http import HTTPStatus
+from itertools import count
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -30,6 +33,7 @@ from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.quic import ANY_DATAGRAM
 from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
 from minitopo_dc.runners.sans_io.runner import (
+    NUMBER_BYTES,
     TUNNEL_BYTES,
     PathOptions,
     check_negotiated,
@@ -38,14 +42,47 @@ from minitopo_dc.runners.sans_io.runner import (
 from minitopo_dc.runners.sans_io.session import Session
 from minitopo_dc.runners.sans_io.virtual import StackPair, connections, sessions
 from minitopo_dc.runners.virtual import Address, VirtualFlow
+from minitopo_dc.units import NS_PER_MS
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.exchange import Client, Server
 
 UDP_PAYLOADS = b"\x00"
 """The Context ID of UDP payloads (RFC 9298, section 4); other contexts are dropped."""
+NUMBERED = b"\x02"
+"""The Context ID of numbered UDP payloads: an even one, as a client's is (RFC 9298, section 4)."""
 
 STEERING = "minrtt"
 """The tunnel's scheduler unless one is named: smallest delay, as the steering mode of ATSSS-LL."""
+
+
+class Reordering:
+    """The payloads that wait for those before them, each for a time at most."""
+
+    def __init__(self, timer_ns: int) -> None:
+        self._timer = timer_ns
+        self._next = self._due = 0  # what comes next, and up to which number nothing waits any more
+        self._waiting: list[tuple[int, bytes]] = []
+        self._came: deque[tuple[int, int]] = deque()
+
+    def push(self, number: int, payload: bytes, now: int) -> None:
+        """Take a payload that came at `now` (ns)."""
+        heappush(self._waiting, (number, payload))
+        self._came.append((now, number))
+
+    def poll(self, now: int) -> Iterator[bytes]:
+        """Yield what is next, what came too late, and what has waited for long enough."""
+        while self._came and self._came[0][0] + self._timer <= now:
+            self._due = max(self._due, self._came.popleft()[1])
+        while self._waiting and self._waiting[0][0] <= max(self._next, self._due):
+            number, payload = heappop(self._waiting)
+            self._next = max(self._next, number + 1)
+            yield payload
+
+    def next_timeout(self) -> float:
+        """Return when the first payload has waited for long enough (ns), infinity for none."""
+        while self._came and self._came[0][1] < self._next:
+            self._came.popleft()
+        return self._came[0][0] + self._timer if self._came else math.inf
 
 
 class Carrier:
@@ -91,10 +128,12 @@ class Relay:
         *,
         wire_ns: int,
         queue: int,
+        reordering_ns: int,
     ) -> None:
         """Take the tunnel's end, the inner one's with source and destination of what it gets.
 
-        `wire_ns` is the wire's delay (ns), `queue` the most payloads that wait.
+        `wire_ns` is the wire's delay (ns), `queue` the most payloads that wait, `reordering_ns` how
+        long one waits for those before it at the other end (ns; 0: payloads have no number).
         """
         self.dropped = 0
         """Payloads that found the queue full."""
@@ -105,6 +144,8 @@ class Relay:
         self._way, self._wire, self._queue = way, wire_ns, queue
         self._arriving: deque[tuple[int, bytes]] = deque()
         self._leaving: deque[tuple[int, bytes]] = deque()
+        self._numbers = count() if reordering_ns else None
+        self._reordering = Reordering(reordering_ns)
 
     @property
     def http(self) -> H3Connection:
@@ -134,12 +175,23 @@ class Relay:
     def datagram(self, data: bytes, now: int) -> None:
         """Take what came in a DATAGRAM frame at `now` (ns)."""
         for event in self.http.handle_event(DatagramFrameReceived(data=data)):
-            if isinstance(event, DatagramReceived) and event.data[:1] == UDP_PAYLOADS:
-                self._arriving.append((now + self._wire, event.data[1:]))
+            if not isinstance(event, DatagramReceived):
+                continue
+            context, payload = event.data[:1], event.data[1:]
+            if context == UDP_PAYLOADS:
+                self._arriving.append((now + self._wire, payload))
+            elif context == NUMBERED:
+                number = int.from_bytes(payload[:NUMBER_BYTES], "big")
+                self._reordering.push(number, payload[NUMBER_BYTES:], now)
+        self._take_ordered(now)
+
+    def _take_ordered(self, now: int) -> None:
+        self._arriving.extend((now + self._wire, data) for data in self._reordering.poll(now))
 
     def run(self, now: int) -> None:
         """Let the inner end act, and carry what is due at `now` (ns) in both directions."""
         inner = self.inner
+        self._take_ordered(now)
         if arrived := [(data, *self._way, 0) for data in _due(self._arriving, now)]:
             inner.receive_all(arrived, now)
         if not inner.ended:
@@ -149,13 +201,20 @@ class Relay:
             if waiting is not None and waiting >= self._queue:
                 self.dropped += 1
             elif waiting is not None:
-                self.http.send_datagram(self._stream, UDP_PAYLOADS + payload)
+                self.http.send_datagram(self._stream, self._context() + payload)
+
+    def _context(self) -> bytes:
+        """Return what stands before the next payload: its context, and its number if it has one."""
+        if self._numbers is None:
+            return UDP_PAYLOADS
+        return NUMBERED + next(self._numbers).to_bytes(NUMBER_BYTES, "big")
 
     def next_timeout(self) -> float:
         """Return when to call `run` (ns) if nothing happens before, infinity for never."""
         inner = None if self.inner.ended else self.inner.next_timeout()
         first = (line[0][0] for line in (self._arriving, self._leaving) if line)
-        return min(math.inf if inner is None else inner, *first, math.inf)
+        others = (*first, self._reordering.next_timeout())
+        return min(math.inf if inner is None else inner, *others)
 
 
 def _due(line: deque[tuple[int, bytes]], now: int) -> Iterator[bytes]:
@@ -269,6 +328,8 @@ class TunnelPair(StackPair):
         assert proxy is not None
         assert plan is not None
         addresses = list(flow.client_addresses.values())
+        reordering_ns = round(options.tunnel_reordering_ms * NS_PER_MS)
+        around = TUNNEL_BYTES - (0 if reordering_ns else NUMBER_BYTES)
         # The inner connection's server sees the proxy as its client.
         inner = connections(self._stack, flow, options, max_paths=1)
         self._inner = sessions(flow, inner, PathPlan.whole(1), addresses[:1], clients=[proxy[0]])
@@ -278,15 +339,15 @@ class TunnelPair(StackPair):
             options,
             alpn="h3",
             congestion_control=congestion_control(self._control(options)),
-            datagram_bytes=options.max_datagram_bytes + TUNNEL_BYTES,
+            datagram_bytes=options.max_datagram_bytes + around,
             client_frame=ANY_DATAGRAM,
             is_tunnel=True,
             scheduler=options.scheduler if "scheduler" in options.model_fields_set else STEERING,
         )
         ways, wires = ((target, addresses[0]), (proxy, target)), (0, flow.wire_ns)
         self._relays = client, server = [
-            Relay(end, inner, way, wire_ns=wire, queue=options.tunnel_queue)
-            for end, inner, way, wire in zip(ends, self._inner, ways, wires, strict=True)
+            Relay(*parts, wire_ns=wire, queue=options.tunnel_queue, reordering_ns=reordering_ns)
+            for *parts, wire in zip(ends, self._inner, ways, wires, strict=True)
         ]
         asking = ClientSession(
             *(ends[0], plan, addresses, proxy, flow.begin),

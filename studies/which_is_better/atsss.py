@@ -28,6 +28,8 @@ SERVERS_MS = (5, 50)
 CONTROLS = {"control": ["cubic", "reno"]}
 """Of TCP: those that kernel and picoquic have in common."""
 LL: Fields = {"mode": "atsss"}
+MODE_2 = {"tunnel_reordering_ms": 0}
+"""Payloads without numbers, as they were when this was measured."""
 FLOW: Fields = {"split": "smallest-delay", "parameters": {"per": "flow"}}
 MARGINS = {"download": MARGIN, "requests": DELAY_MARGIN}
 NAMES = {
@@ -64,7 +66,7 @@ def at(experiment: str, point: Point, stack: str, several: Fields) -> Iterator[C
             ways["proxy"] = base.evolve(**several | {"mode": "atsss"})
         else:
             ways["ll-flow"] = base.evolve(**LL, pdcp=FLOW)
-            ways["tunnel"] = base.evolve(**several | LL)
+            ways["tunnel"] = base.evolve(**several | LL, options=base.options | MODE_2)
         labels = {"experiment": experiment, "stack": stack, "server_ms": server_ms, **point}
         for way, scenario in ways.items():
             yield scenario, {**labels, "way": way}

@@ -22,6 +22,7 @@ import marking
 import media
 import pandas as pd
 import schedulers
+import stacks
 from ratios import REFERENCE
 from report import downloads, effect_curves, report
 
@@ -39,6 +40,7 @@ REPORTS = {
     "media": media.report,
     "marking": marking.report,
     "cells": cells.report,
+    "stacks": stacks.report,
 }
 HEAD = """# Findings: which is better, Dual Connectivity or multipath?
 

@@ -23,15 +23,29 @@ from minitopo_dc.advice.candidates import candidates_of, judged_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.workloads import parse_workload
 from tests.advice.made_up import LEGS
+from tests.quic.extension import needs_noq, needs_picoquic
+
+PICOQUIC, NOQ = (["quic-picoquic", "mpquic-picoquic"], ["quic-noq", "mpquic-noq"])
+
+
+@needs_picoquic
+@needs_noq
+def test_the_ways_of_two_stacks_have_names_of_their_own() -> None:
+    first, second = candidates_of(base_of(LEGS), [PICOQUIC, NOQ], 3)
+    assert (first.stack, second.stack) == ("picoquic", "noq")
+    assert (second.dual, second.multipath) == ("DC (deployable, Xn 3 ms, noq)", "MP-QUIC (noq)")
+    assert second.alone == ("leg 1 (noq)", "leg 2 (noq)")
+    assert not first.ways.keys() & second.ways.keys()
+    assert {way.transport for way in second.ways.values()} == set(NOQ)
 
 
 def test_the_deployable_dual_connectivity_is_set_against_multipath() -> None:
-    stack = candidates_of(base_of(LEGS), ["quic-picoquic", "mpquic-picoquic"], 3)
+    (stack,) = candidates_of(base_of(LEGS), [PICOQUIC], 3)
     assert (stack.dual, stack.multipath) == ("DC (deployable, Xn 3 ms)", "MP-QUIC")
     assert stack.others == ("DC (papers')", "DC (ideal)")
     named = [stack.dual, *stack.others]
     assert [f"DC ({stack.ways[way].dc_name})" for way in named] == named
-    stack = candidates_of(base_of([*LEGS, LEGS[0]]), ["quic-picoquic", "mpquic-picoquic"], 5)
+    (stack,) = candidates_of(base_of([*LEGS, LEGS[0]]), [PICOQUIC], 5)
     assert stack.alone == ("leg 1", "leg 2", "leg 3")
     (flow,) = stack.ways[stack.multipath].resolved_flows
     assert flow.legs == (1, 2, 3)
@@ -50,7 +64,7 @@ def test_what_has_no_counterpart_is_one_error(
     transports: list[str], legs: list[dict[str, object]], message: str
 ) -> None:
     with pytest.raises(SettingsError, match=message):
-        candidates_of(base_of(legs), transports, 5)
+        candidates_of(base_of(legs), [transports], 5)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from minitopo_dc import Campaign, InputError, Scenario, clocks, load
 from minitopo_dc.campaign import Retries, executors
 from minitopo_dc.campaign import campaign as engine
 from minitopo_dc.campaign.plan import Case
-from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.results.run_result import RunResult
 from tests import long
 from tests.campaign.cases import BASE, batches, fail, program, scenario, start
@@ -187,7 +186,7 @@ def test_an_executor_that_loses_a_run_keeps_the_others(
 
     pretended(monkeypatch)
     campaign = Campaign(tmp_path / "c", batches(2, 5, 9))
-    with Losing(1) as executor, pytest.raises(StoreError, match=r"1 runs are not done .* ended"):
+    with Losing(1) as executor, pytest.raises(InputError, match=r"1 runs are not done .* ended"):
         campaign.run(executor=executor)
     assert load(tmp_path / "c")["status"].tolist() == ["ok", "missing", "ok"]
 
@@ -208,7 +207,7 @@ def test_a_run_whose_process_is_killed_is_begun_again_and_in_the_end_is_one_erro
     monkeypatch.setattr(executors, "MAX_KILLS", 2)
     monkeypatch.setattr(executors, "perform", die_or_live)
     campaign = Campaign(tmp_path / "c", batches(2, 5))
-    with pytest.raises(StoreError, match=r"1 runs are not done .* were killed again and again"):
+    with pytest.raises(InputError, match=r"1 runs are not done .* were killed again and again"):
         campaign.run(jobs=2)
     assert load(tmp_path / "c")["status"].tolist() == ["ok", "missing"]
 
@@ -232,7 +231,7 @@ def test_a_full_disk_keeps_what_was_recorded(
 
     pretended(monkeypatch, full)
     campaign = Campaign(tmp_path / "c", batches(2, 5))
-    with pytest.raises(StoreError, match="the disk is full; every run that was recorded is kept"):
+    with pytest.raises(InputError, match="the disk is full; every run that was recorded is kept"):
         campaign.run(jobs=1)
     assert load(tmp_path / "c")["status"].tolist() == ["ok", "missing"]
 
@@ -299,7 +298,7 @@ def test_ctrl_c_of_which_a_library_makes_another_error_is_ctrl_c(
 def test_a_second_process_is_refused(tmp_path: Path) -> None:
     process = start(program(MANY.replace("JOBS", "1")), tmp_path)
     wait_for_runs(process, tmp_path)
-    with pytest.raises(StoreError, match="another process writes there"):
+    with pytest.raises(InputError, match="another process writes there"):
         Campaign(tmp_path / "c", batches(2)).run(jobs=1)
     process.kill()
     process.communicate()

@@ -24,7 +24,6 @@ from minitopo_dc import Campaign, InputError, Scenario, clocks, load
 from minitopo_dc.campaign import executors
 from minitopo_dc.campaign.executors import REAL_CLOCK, Cluster, received
 from minitopo_dc.campaign.plan import Case
-from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.perform import Retries
 from tests.campaign.cases import batches, scenario
@@ -111,7 +110,7 @@ def test_a_worker_has_one_run_on_the_real_clock_at_a_time(
             campaign = Campaign(tmp_path / f"{clock}{resources}", cases, seeds=range(4))
             workers = Cluster(made.scheduler_address)
             if clock == "real" and resources is None:
-                with pytest.raises(StoreError, match="--resources real-clock=1"):
+                with pytest.raises(InputError, match="--resources real-clock=1"):
                     campaign.run(executor=workers, progress=False)
             else:
                 campaign.run(executor=workers, progress=False)
@@ -153,7 +152,7 @@ def test_an_archive_that_would_fill_the_disk_is_not_unpacked(
     future: Future[Any] = Future()
     future.set_result((None, packed.getvalue()))
     monkeypatch.setattr(executors, "MAX_RUN_BYTES", 99_999)
-    with pytest.raises(StoreError, match="a: 100,000 bytes when unpacked; allowed: up to 99,999"):
+    with pytest.raises(InputError, match="a: 100,000 bytes when unpacked; allowed: up to 99,999"):
         list(received({future: "a"}, tmp_path))
     assert not any(tmp_path.iterdir())
 
@@ -162,7 +161,7 @@ def test_it_is_said_once_that_there_is_no_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(executors, "WATCH_S", 0.01)
-    with pytest.raises(StoreError, match=f"--dask {ADDRESS}: has gone; every run"):
+    with pytest.raises(InputError, match=f"--dask {ADDRESS}: has gone; every run"):
         awaited(None, tmp_path)
     assert capsys.readouterr().err.count("has no worker left; waiting for one") == 1
 
@@ -178,7 +177,7 @@ def test_it_is_said_once_that_there_is_no_worker(
     ],
 )
 def test_a_run_that_is_lost_is_one_error(outcome: Any, words: str, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=words):
+    with pytest.raises(InputError, match=words):
         awaited(outcome, tmp_path)
 
 
@@ -186,7 +185,7 @@ def test_a_scheduler_that_does_not_answer_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("minitopo_dc.campaign.executors.CONNECT_TIMEOUT", "0.3s")
-    with pytest.raises(StoreError, match=r"--dask tcp://127\.0\.0\.1:9: no answer"):
+    with pytest.raises(InputError, match=r"--dask tcp://127\.0\.0\.1:9: no answer"):
         next(iter(Cluster("tcp://127.0.0.1:9")({}, Retries(), tmp_path)))
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from minitopo_dc import Campaign, InputError, load
-from minitopo_dc.campaign.plan import ProgramError, load_program
+from minitopo_dc.campaign.plan import load_program
 from minitopo_dc.cli import main
 from tests.campaign.cases import HEAD
 
@@ -78,17 +78,17 @@ def test_a_file_without_cases_is_refused(text: str, words: str, write: Write) ->
 
 
 def test_a_mistake_is_shown_as_python_shows_it(write: Write) -> None:
-    with pytest.raises(ProgramError, match=r'campaign\.py", line \d+\n.*\n.*\nSyntaxError'):
+    with pytest.raises(InputError, match=r'campaign\.py", line \d+\n.*\n.*\nSyntaxError'):
         load_program(write("def report(runs:\n"))
     path = write("import nothing_of_the_kind\n")
-    with pytest.raises(ProgramError) as refused:
+    with pytest.raises(InputError) as refused:
         load_program(path)
     shown = str(refused.value).splitlines()
     assert shown[1] == "Traceback (most recent call last):"
     assert shown[2] == f'  File "{path}", line {len(FILE.splitlines()) + 1}, in <module>'
     assert shown[-1] == "ModuleNotFoundError: No module named 'nothing_of_the_kind'"
     program = load_program(write("def cases(version):\n    return [dc.Scenario(**base, leg=9)]\n"))
-    with pytest.raises(ProgramError, match=r"in cases\n    return \[dc\.Scenario"):
+    with pytest.raises(InputError, match=r"in cases\n    return \[dc\.Scenario"):
         program.cases("full")
 
 
@@ -122,7 +122,7 @@ def test_a_misspelt_column_is_found_before_a_run_and_missing_rows_are_no_mistake
 ) -> None:
     program = load_program(write(f"def report(runs):\n    yield 'One', {body}\n"))
     campaign = Campaign(tmp_path / "c", program.cases("full"))
-    wrong = pytest.raises(ProgramError, match="in report\n") if is_wrong else nullcontext()
+    wrong = pytest.raises(InputError, match="in report\n") if is_wrong else nullcontext()
     with wrong:
         program.try_report(campaign.empty_table(), campaign.label_values)
 

@@ -8,14 +8,9 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import registry
+from minitopo_dc.errors import InputError
 from minitopo_dc.runs import script_plugins
-from minitopo_dc.runs.script_plugins import (
-    SourceError,
-    plugin_file,
-    plugin_files,
-    restored,
-    source_of,
-)
+from minitopo_dc.runs.script_plugins import plugin_file, plugin_files, restored, source_of
 from tests.campaign.cases import program, run, scenario
 
 POLICY = """
@@ -94,13 +89,13 @@ class Uses:
 
 
 def test_what_cannot_be_written_into_a_file_is_named() -> None:
-    with pytest.raises(SourceError, match="it uses HANDLE, of the kind TextIOWrapper; write it"):
+    with pytest.raises(InputError, match="it uses HANDLE, of the kind TextIOWrapper; write it"):
         source_of("split policy", "mine", Uses)
 
     class Inside:
         def legs(self) -> None: ...
 
-    with pytest.raises(SourceError, match="defined inside a function"):
+    with pytest.raises(InputError, match="defined inside a function"):
         source_of("split policy", "mine", Inside)
 
 

@@ -17,9 +17,9 @@ from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
 from minitopo_dc.cli.options.scenario import with_assignments
 from minitopo_dc.clocks import chosen_jobs
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.runners.sans_io.runner import PicoquicRunner
+from minitopo_dc.runners.sans_io.runner import StackRunner
 from minitopo_dc.scenario import Clock, Scenario
-from minitopo_dc.ways import scenario_of_row, ways_of
+from minitopo_dc.ways import scenario_of_row, stacks_of, ways_of
 from minitopo_dc.workloads import Download
 
 
@@ -115,8 +115,8 @@ def test_a_comparison_has_the_papers_and_the_deployable_dual_connectivity() -> N
     assert [*ways_of(made)] == ["leg 1", "DC (papers')", "DC (deployable, Xn 3 ms)"]
 
 
-def test_without_picoquic_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PicoquicRunner, "missing", lambda _: "not built")
+def test_without_a_stack_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StackRunner, "obstacle", lambda _: "not built")
     found = {row["transport"] for row in rows_of()}
     assert found == {"tcp", "mptcp", "quic", "mpquic-picoquic"}
 
@@ -151,13 +151,34 @@ def test_each_different_leg_runs_alone(legs: list[str], alone: list[int]) -> Non
 
 
 def test_the_virtual_clock_compares_what_runs_on_it_unless_told_otherwise() -> None:
-    assert [(row["transport"], row["mode"]) for row in rows_of()] == [
-        *(("tcp", mode) for mode in ("sc", "dc", "dc")),
-        ("mptcp", "multipath"),
-        *(("quic-picoquic", mode) for mode in ("sc", "dc", "dc")),
-        ("mpquic-picoquic", "multipath"),
-    ]
+    kernel = [*(("tcp", mode) for mode in ("sc", "dc", "dc")), ("mptcp", "multipath")]
+
+    def of_stack(name: str) -> list[tuple[str, str]]:
+        modes = ("sc", "dc", "dc")
+        return [*((f"quic-{name}", mode) for mode in modes), (f"mpquic-{name}", "multipath")]
+
+    def pairs(*options: str) -> list[tuple[str, str]]:
+        return [(row["transport"], row["mode"]) for row in rows_of(*options)]
+
+    assert pairs() == [*kernel, *(pair for name in stacks_of() for pair in of_stack(name))]
+    assert pairs("--stacks", "noq") == [*kernel, *of_stack("noq")]
+    assert pairs("--congestion-control", "bbr") == [*kernel, *of_stack("picoquic")]
     assert {row["transport"] for row in rows_of("--transports", "tcp")} == {"tcp"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--stacks", "tquic"], "--stacks: tquic; allowed: picoquic, noq"),
+        (["--stacks", "noq", "noq"], "--stacks: noq noq; allowed: picoquic, noq"),
+        (["--stacks", "noq", "--transports", "tcp"], "--stacks: not with --transports"),
+    ],
+)
+def test_a_stack_that_is_none_or_beside_transports_is_refused(
+    options: list[str], message: str
+) -> None:
+    with pytest.raises(SettingsError, match=message):
+        rows_of(*options)
 
 
 def test_a_receive_buffer_is_for_transports_that_have_the_option() -> None:
@@ -257,14 +278,15 @@ def test_what_needs_the_real_clock_is_refused_where_it_cannot_run(
 
 
 def test_calibration_where_ipv6_does_not_work_is_one_error(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mininet.net")
-    from minitopo_dc.real.network import elements
+    from minitopo_dc.real import elements
 
     monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
     monkeypatch.setattr(elements, "probe_kernel", lambda: {"IPv6": "no such family"})
-    assert cli.main(["calibrate", "--set", "ip_version=6"]) == 1
+    output = ["--output", str(tmp_path / "legs")]
+    assert cli.main(["calibrate", "--set", "ip_version=6", *output]) == 1
     error = capsys.readouterr().err
     assert "minitopo-dc: IPv6 does not work here: no such family" in error
     assert "Traceback" not in error

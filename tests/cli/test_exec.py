@@ -15,8 +15,8 @@ from minitopo_dc.cli import (
     main,
 )
 from minitopo_dc.fields import Direction
-from minitopo_dc.real.run import user_program
-from minitopo_dc.real.run.user_program import Say, UserProgram, program_environment
+from minitopo_dc.real import user_program
+from minitopo_dc.real.user_program import Say, UserProgram, program_environment
 from minitopo_dc.results.run_result import LegCount, ProgramResult, leg_counts, pdcp_counts
 from minitopo_dc.scenario import Scenario
 

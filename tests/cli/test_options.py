@@ -10,13 +10,14 @@ from typing import get_args
 
 import pytest
 
-from minitopo_dc.advice import SECONDS, candidates
+from minitopo_dc.advice import SECONDS
 from minitopo_dc.campaign.campaign import AGAIN
 from minitopo_dc.cli import build, commands, main, options
 from minitopo_dc.cli.entry import parser
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL, UPLINK_MBPS
 from minitopo_dc.link import DelayCurve
 from minitopo_dc.linux_guest.build import SERIES
+from minitopo_dc.results.measures.named import MARGINS
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.runs.perform import MAX_DISTURBED, Retries
 from minitopo_dc.scenario import Clock, LegDirection, Mode, Pdcp, Scenario
@@ -29,6 +30,7 @@ from minitopo_dc.trace import (
     RadioSettings,
     TraceFormat,
 )
+from minitopo_dc.ways import SEEDS
 from minitopo_dc.workloads import Download, workload_names
 from tests import REPOSITORY
 
@@ -82,7 +84,7 @@ def test_a_target_that_cannot_be_built_is_refused(capsys: pytest.CaptureFixture[
         (options.CONTROL, CONGESTION_CONTROL),
         (options.RETRIES, Retries.disturbed),
         (options.COLUMN, DEFAULT_COLUMN),
-        (options.QUIC, candidates.QUIC),
+        (options.SEEDS, SEEDS),
         (options.WORKLOADS, ", ".join(workload_names())),
         (commands.AGAIN, AGAIN),
         (commands.FORMATS, get_args(TraceFormat)),
@@ -126,7 +128,7 @@ CELL, RADIO = CellParameters(), RadioSettings()
         (
             "advise",
             "margin",
-            ", ".join(f"{kind} {100 * part:g}" for kind, part in candidates.MARGINS.items()),
+            ", ".join(f"{kind} {100 * part:g}" for kind, part in MARGINS.items()),
         ),
         ("build", "source", f"Linux {SERIES}"),
         ("minitopo", "ip_version", get_args(Scenario.model_fields["ip_version"].annotation)),

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from rich.console import Console, RenderableType
 
@@ -222,11 +223,11 @@ def round_trips() -> Sheet:
 
 
 def quantities() -> Sheet:
-    pytest.importorskip("mininet.net")
-    from minitopo_dc.real.run.calibration import LegProperty, ProbeLosses
-
-    lost = ProbeLosses(packets=4733, mean=4.733, variance=4.73, ideal=0, measured=12)
-    return calibrate._table([LegProperty(12, "loss", "%", 0.1, 0.0, 0.2535, lost)])
+    legs = [{"downlink": {"rate_mbps": 20, "loss_percent": 0.1}}] * 12
+    base = Scenario.check({"transport": "tcp", "mode": "sc", "legs": legs}, "test")
+    lost = {"loss_percent": 0.2535, "ideal_loss_percent": 0.0, "packets": 4733}
+    run = lost | {"leg": 12, "lost_packets": 12, "ideal_lost_packets": 0}
+    return calibrate.calibration_sheet(pd.DataFrame([run]), base)
 
 
 @pytest.mark.parametrize("made", [round_trips, quantities])

@@ -18,9 +18,7 @@ from minitopo_dc.link import (
     UniformDelay,
     make_capacity,
 )
-from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.receive import DELIVERIES, NativeReceiver, NativeReceptions
-from minitopo_dc.native.transmit import NativeTransmitter
+from minitopo_dc.native.pdcp import DELIVERIES
 from minitopo_dc.pdcp import (
     FlowControl,
     LegReception,
@@ -31,6 +29,7 @@ from minitopo_dc.pdcp import (
     sn_format,
 )
 from minitopo_dc.trace.model import OpportunityTrace, RateTrace
+from tests.native.driven import DrivenLeg, DrivenReceiver, DrivenReports, DrivenTransmitter
 
 POLICIES = ("batch", "duplicate", "least-delay", "proportional", "threshold", "bandit")
 EXTREMES = (0, 1, 2, 2**31, 2**32 - 1, 2**61, 2**62, 2**63 - 1)
@@ -40,7 +39,7 @@ HUGE = 2**61
 def receiver(rng: Random, steps: int) -> None:
     """PDUs of any SN and leg, in bursts, at times that jump."""
     bits, legs = rng.choice((12, 16, 18)), rng.randint(1, 16)
-    entity = NativeReceiver(
+    entity = DrivenReceiver(
         sn_format(bits),
         t_reordering=rng.choice(
             (*map(Timer, (None, 0, 10**6, 3 * 10**9)), Timer(is_adaptive=True))
@@ -49,7 +48,7 @@ def receiver(rng: Random, steps: int) -> None:
         delivery=rng.choice(DELIVERIES),
         legs_keep_order=rng.random() < 0.5,
     )
-    counts = NativeReceptions(entity, sn_bits=bits, legs=legs)
+    counts = DrivenReports(entity, sn_format(bits), legs=legs, interval=1)
     now, sn = 0, 0
     for sdu in range(steps):
         jump = rng.choice((1, 1, 1, 2, -1, 2 ** (bits - 1), rng.getrandbits(18)))
@@ -61,10 +60,10 @@ def receiver(rng: Random, steps: int) -> None:
             entity.poll(now)
     entity.status(rng.choice((5, 6, 1500, 9000)))
     entity.statistics()
-    counts.receptions()
+    counts._receptions()
 
 
-def some_leg(rng: Random) -> NativeLeg:
+def some_leg(rng: Random) -> DrivenLeg:
     """A leg with settings at the edges of what they may be."""
     rates = tuple(rng.choice((0, 1, 10**12, rng.getrandbits(30))) for _ in range(3))
     times = tuple(int(rng.choice((1, 10**6, 6 * 10**14))) for _ in range(3))
@@ -92,7 +91,7 @@ def some_leg(rng: Random) -> NativeLeg:
     )
     end: Any = rng.choice(("loop", "stop"))
     rlc = rng.choice((None, some_rlc(rng)))
-    return NativeLeg(parameters, make_capacity(source, end), Random(rng.getrandbits(32)), rlc)
+    return DrivenLeg(parameters, make_capacity(source, end), Random(rng.getrandbits(32)), rlc)
 
 
 def some_rlc(rng: Random) -> RlcParameters:
@@ -129,7 +128,7 @@ def transmitter(rng: Random, steps: int) -> None:
     """SDUs over legs that go up and down, and reports of anything."""
     count = rng.randint(1, 16)
     legs = [some_leg(rng) for _ in range(count)]
-    entity = NativeTransmitter(
+    entity = DrivenTransmitter(
         make_policy(rng.choice(POLICIES), legs=count),
         legs,
         sn_bits=rng.choice((12, 16, 18)),

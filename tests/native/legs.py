@@ -26,8 +26,8 @@ from minitopo_dc.link.queue.discipline import Red, Step
 from minitopo_dc.link.queue.pie import DualPi2, Pie
 from minitopo_dc.link.rlc.parameters import Drx
 from minitopo_dc.link.rlc.tdd import TddPattern
-from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace
+from tests.native.driven import DrivenLeg
 
 MS = 1_000_000
 probabilities = st.floats(0, 1)
@@ -174,7 +174,7 @@ class Numbered:
 
 
 @st.composite
-def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[Numbered], NativeLeg]:
+def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[Numbered], DrivenLeg]:
     """The same leg on both cores."""
     rlc, discipline = draw(st.one_of(st.none(), rlcs())), draw(disciplines)
     parameters = LegParameters(
@@ -190,7 +190,7 @@ def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[Numbered], NativeLeg]:
     capacity, seed = draw(capacities()), draw(st.integers(0, 2**32))
     return (
         make_leg(parameters, capacity(), Random(seed), rlc),
-        NativeLeg(parameters, capacity(), Random(seed), rlc),
+        DrivenLeg(parameters, capacity(), Random(seed), rlc),
     )
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from minitopo_dc.link.queue.discipline import Ecn
 from minitopo_dc.native.library import library
 from minitopo_dc.pdcp import PduError, append_trailer, sn_format, split_trailer
-from minitopo_dc.pdcp.formats.classify import code_point, marked
+from minitopo_dc.pdcp.classify import code_point, marked
 from minitopo_dc.router.ip import may_be_forwarded
 from tests.native.extension import EXAMPLES, needs_native
 from tests.real.element.fakes import JUMBOGRAM, datagram, datagram_ipv6, ones_complement_sum

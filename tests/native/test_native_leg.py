@@ -27,8 +27,8 @@ from minitopo_dc.link import (
 from minitopo_dc.link.queue.codel import CoDel
 from minitopo_dc.link.queue.discipline import QueueDiscipline, Red, Step
 from minitopo_dc.link.queue.pie import DualPi2, Pie
-from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.models import NotNativeError
+from minitopo_dc.native.library import NotNativeError
+from tests.native.driven import DrivenLeg
 from tests.native.extension import EXAMPLES, needs_native
 from tests.native.legs import (
     MS,
@@ -45,7 +45,7 @@ pytestmark = needs_native
 gaps = st.one_of(st.just(0), st.integers(0, 3 * MS), st.integers(0, 400 * MS))
 
 
-def change(data: st.DataObject, leg_of_each: tuple[AnyLeg[Any], NativeLeg], now: int) -> None:
+def change(data: st.DataObject, leg_of_each: tuple[AnyLeg[Any], DrivenLeg], now: int) -> None:
     """Something but a packet happens to both."""
     kinds = ["start", "up", "delay", "loss", "capacity", "flush"]
     has_rlc = isinstance(leg_of_each[0], RlcLeg)
@@ -75,7 +75,7 @@ def change(data: st.DataObject, leg_of_each: tuple[AnyLeg[Any], NativeLeg], now:
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(pairs_of_legs(), st.data())
 def test_a_leg_does_what_its_twin_does(
-    pair: tuple[AnyLeg[Numbered], NativeLeg], data: st.DataObject
+    pair: tuple[AnyLeg[Numbered], DrivenLeg], data: st.DataObject
 ) -> None:
     python, native = pair
     now = data.draw(st.integers(0, 10**9))
@@ -102,7 +102,7 @@ def test_a_long_run_draws_the_same_delays_and_losses(delay: NormalDelay | Unifor
     parameters = LegParameters(delay=delay, loss=GilbertElliott(0.01, 0.2, 0.1, 0.999))
     legs: list[AnyLeg[int]] = [
         make(parameters, ConstantCapacity(20_000_007), Random(7))
-        for make in (CapacityLeg, NativeLeg)
+        for make in (CapacityLeg, DrivenLeg)
     ]
     for number in range(4000):
         now = number * 600_000
@@ -132,7 +132,7 @@ def test_a_busy_leg_with_rlc_does_what_its_twin_does(mode: RlcMode, in_order: bo
     draws = Random(3)
     legs: list[AnyLeg[int]] = [
         make(parameters, ConstantCapacity(4_000_007), Random(7), rlc)
-        for make in (make_leg, NativeLeg)
+        for make in (make_leg, DrivenLeg)
     ]
     for number in range(1000):
         now, size = number * MS, draws.choice((40, 300, 1500))
@@ -157,7 +157,7 @@ def test_a_full_queue_of_a_discipline_does_what_its_twin_does(discipline: QueueD
     parameters = LegParameters(queue_packets=400, delay=ConstantDelay(0), discipline=discipline)
     capacity = ConstantCapacity(11_999_993)
     python: AnyLeg[Numbered] = CapacityLeg(parameters, capacity, Random(7))
-    native = NativeLeg(parameters, ConstantCapacity(11_999_993), Random(7))
+    native = DrivenLeg(parameters, ConstantCapacity(11_999_993), Random(7))
     for leg in (python, native):
         leg.start(0)
     for index in range(2000):
@@ -181,6 +181,6 @@ def test_what_the_native_core_lacks_is_told() -> None:
 
     parameters = LegParameters(delay=ConstantDelay(0))
     with pytest.raises(NotNativeError, match="capacity of class Curious"):
-        NativeLeg(parameters, Curious(1), Random(1))
+        DrivenLeg(parameters, Curious(1), Random(1))
     with pytest.raises(NotNativeError, match="number of 19 digits"):
-        NativeLeg(LegParameters(delay=ConstantDelay(2**62)), ConstantCapacity(1), Random(1))
+        DrivenLeg(LegParameters(delay=ConstantDelay(2**62)), ConstantCapacity(1), Random(1))

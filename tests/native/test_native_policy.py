@@ -11,8 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minitopo_dc.link import LegParameters, make_capacity
-from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.pdcp import (
     LegView,
     PolicyError,
@@ -20,6 +18,7 @@ from minitopo_dc.pdcp import (
     TransmittingEntity,
     sn_format,
 )
+from tests.native.driven import DrivenLeg, DrivenTransmitter
 from tests.native.extension import EXAMPLES, needs_native
 from tests.native.legs import MS
 from tests.native.test_native_transmit import Bearer, controls, on_both_cores, some_report
@@ -127,9 +126,9 @@ class Says:
         return found
 
 
-def asked(policy: SplitPolicy, *, late: bool = False) -> NativeTransmitter:
-    legs = [NativeLeg(LegParameters(), make_capacity(10**7), Random(1)) for _ in range(2)]
-    return NativeTransmitter(policy, legs, sn_bits=12, waits=late)
+def asked(policy: SplitPolicy, *, late: bool = False) -> DrivenTransmitter:
+    legs = [DrivenLeg(LegParameters(), make_capacity(10**7), Random(1)) for _ in range(2)]
+    return DrivenTransmitter(policy, legs, sn_bits=12, waits=late)
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.native.models import NotNativeError
-from minitopo_dc.native.receive import DELIVERIES, NativeReceiver, NativeReceptions
+from minitopo_dc.native.library import NotNativeError
+from minitopo_dc.native.pdcp import DELIVERIES
 from minitopo_dc.pdcp import INFINITE, ReceivingEntity, ReportMaker, Timer, sn_format
+from tests.native.driven import DrivenReceiver, DrivenReports
 from tests.native.extension import EXAMPLES, needs_native
 from tests.pdcp.receiving.test_t_reordering import FIRST_GAP_LATE
 
@@ -32,9 +33,9 @@ def test_an_entity_does_what_its_twin_does(data: st.DataObject) -> None:
     }
     numbers = sn_format(bits)
     python: ReceivingEntity[int] = ReceivingEntity(numbers, **fields)
-    native = NativeReceiver(numbers, **fields)
+    native = DrivenReceiver(numbers, **fields)
     maker = ReportMaker(python, numbers, legs=legs, interval=1)
-    receptions = NativeReceptions(native, sn_bits=bits, legs=legs)
+    reports = DrivenReports(native, numbers, legs=legs, interval=1)
     now, count = 0, 0
     near = st.one_of(st.integers(-3, 5), st.integers(-40, 200))
     far = st.integers(-numbers.modulus, numbers.modulus)
@@ -45,7 +46,7 @@ def test_an_entity_does_what_its_twin_does(data: st.DataObject) -> None:
             count = max(0, count + data.draw(near if what == "n" else far))
             sn, leg = count % numbers.modulus, data.draw(st.integers(0, legs - 1))
             maker.push(sn, 100 + sdu, leg)
-            receptions.push(sn, 100 + sdu, leg)
+            reports.push(sn, 100 + sdu, leg)
             true = data.draw(st.sampled_from([count, None]))
             kept = python.push(sn, sdu, leg, now, true)
             assert native.push(sn, sdu, leg, now, true) == kept
@@ -55,13 +56,13 @@ def test_an_entity_does_what_its_twin_does(data: st.DataObject) -> None:
         assert native.next_timeout() == python.next_timeout()
         assert native.statistics() == python.statistics()
         assert native.reordering() == python.reordering()
-        assert receptions.receptions() == maker._receptions()
+        assert reports._receptions() == maker._receptions()
         limit = data.draw(st.sampled_from([5, 9, 1500]))
         assert native.status(limit) == python.status(limit)
 
 
 def test_the_first_window_of_an_adaptive_timer_begins_with_the_first_gap() -> None:
-    native = NativeReceiver(sn_format(18), t_reordering=ADAPTIVE, legs=2, legs_keep_order=True)
+    native = DrivenReceiver(sn_format(18), t_reordering=ADAPTIVE, legs=2, legs_keep_order=True)
     for count, now in FIRST_GAP_LATE:
         native.push(count, count, 0, now)
     assert native.statistics().t_reordering_ns == 200 * MS
@@ -70,7 +71,7 @@ def test_the_first_window_of_an_adaptive_timer_begins_with_the_first_gap() -> No
 @pytest.mark.parametrize("timer", [INFINITE, Timer(0), Timer(5 * MS)])
 def test_it_stays_the_same_across_wraps_of_the_sequence_number(timer: Timer) -> None:
     python: ReceivingEntity[int] = ReceivingEntity(sn_format(12), t_reordering=timer, legs=2)
-    native = NativeReceiver(sn_format(12), t_reordering=timer, legs=2)
+    native = DrivenReceiver(sn_format(12), t_reordering=timer, legs=2)
     for step in range(20_000):
         now, count = step * MS, step ^ (3 if step % 50 < 20 else 0)
         if step % 97:
@@ -97,7 +98,7 @@ def test_more_than_half_the_numbers_within_t_reordering_makes_it_discard_new_pdu
     rate: int, lost: tuple[int, ...], least: int, timer: Timer
 ) -> None:
     python: ReceivingEntity[int] = ReceivingEntity(sn_format(12), t_reordering=timer, legs=1)
-    native = NativeReceiver(sn_format(12), t_reordering=timer, legs=1)
+    native = DrivenReceiver(sn_format(12), t_reordering=timer, legs=1)
     refused = 0
     for count in range(2 * rate):
         if count not in lost:
@@ -112,4 +113,4 @@ def test_more_than_half_the_numbers_within_t_reordering_makes_it_discard_new_pdu
 
 def test_a_bearer_over_too_many_legs_is_told() -> None:
     with pytest.raises(NotNativeError, match="over 17 legs, more than 16"):
-        NativeReceiver(sn_format(12), t_reordering=INFINITE, legs=17)
+        DrivenReceiver(sn_format(12), t_reordering=INFINITE, legs=17)

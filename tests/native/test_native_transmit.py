@@ -11,10 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minitopo_dc.link import CapacityLeg, ConstantDelay, LegParameters, make_capacity
-from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.models import NotNativeError
+from minitopo_dc.native.library import NotNativeError
 from minitopo_dc.native.policy import native_policy
-from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.pdcp import (
     Feedback,
     FlowControl,
@@ -28,6 +26,7 @@ from minitopo_dc.pdcp import (
     sees_legs,
     sn_format,
 )
+from tests.native.driven import DrivenLeg, DrivenTransmitter
 from tests.native.extension import EXAMPLES, needs_native
 from tests.native.legs import MS, Numbered, capacities, shown
 
@@ -35,7 +34,7 @@ pytestmark = needs_native
 TWINS = ("batch", "duplicate", "least-delay", "proportional")
 POLICIES = (*TWINS, "threshold", "bandit")
 """The last two are in Python, and C asks them, as it asks `credit`."""
-CLASSES: tuple[Any, Any] = (CapacityLeg, NativeLeg)
+CLASSES: tuple[Any, Any] = (CapacityLeg, DrivenLeg)
 controls = st.builds(
     FlowControl,
     interval=st.integers(MS, 20 * MS),
@@ -104,7 +103,7 @@ def on_both_cores(
         waiting=SduBuffer(limit, discard, size) if late else None,
         **fields,
     )
-    native = NativeTransmitter(
+    native = DrivenTransmitter(
         *(policies[1], native_legs),
         sn_bits=bits,
         reports=True,
@@ -205,7 +204,7 @@ def test_a_long_run_splits_the_same(name: str, late: bool) -> None:
                 *(sn_format(18), policy), legs=2, states=legs, reports=True, waiting=waiting
             )
             if leg_class is CapacityLeg
-            else NativeTransmitter(
+            else DrivenTransmitter(
                 policy, legs, sn_bits=18, reports=True, waits=late, buffer_limits=(200, None)
             )
         )
@@ -235,8 +234,8 @@ def test_a_policy_without_a_twin_is_told() -> None:
 
 
 def test_reports_are_told_apart_as_by_the_twin() -> None:
-    legs = [NativeLeg(LegParameters(), make_capacity(10**7), Random(1)) for _ in range(2)]
-    native = NativeTransmitter(make_policy("duplicate", legs=2), legs, sn_bits=12, reports=True)
+    legs = [DrivenLeg(LegParameters(), make_capacity(10**7), Random(1)) for _ in range(2)]
+    native = DrivenTransmitter(make_policy("duplicate", legs=2), legs, sn_bits=12, reports=True)
     python = Feedback(2)
     native.push(1, 100, 0)
     for leg in range(2):

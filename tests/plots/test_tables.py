@@ -15,6 +15,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from minitopo_dc import plots
+from minitopo_dc.errors import InputError
 from minitopo_dc.statistics import mean_interval
 
 WAYS = ["MP-QUIC", "DC 1:1", "leg 2"]
@@ -222,7 +223,7 @@ def test_a_table_without_runs_has_axes_and_no_curve(draw: Any, x: str, by: str |
 
 
 def test_a_misspelt_column_is_named_with_the_one_that_may_be_meant() -> None:
-    with pytest.raises(plots.ColumnError, match=r"no column dely_ms; did you mean delay_ms"):
+    with pytest.raises(InputError, match=r"no column dely_ms; did you mean delay_ms"):
         plots.curves(table(), x="dely_ms")
 
 

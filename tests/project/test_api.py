@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 import minitopo_dc
-from minitopo_dc.registry import PluginError, load_plugins
+from minitopo_dc.errors import InputError
+from minitopo_dc.registry import load_plugins
 from tests import REPOSITORY
 
 CORES = tuple(f"minitopo_dc.{name}" for name in ("pdcp", "link", "trace", "capture"))
@@ -118,5 +119,5 @@ def test_every_error_has_the_one_base() -> None:
 def test_a_plugin_that_lacks_a_module_s_name_is_refused_with_its_line(tmp_path: Path) -> None:
     plugin = tmp_path / "mine.py"
     plugin.write_text("from minitopo_dc.runners.base import NoSuchName\n", encoding="utf-8")
-    with pytest.raises(PluginError, match=r"'NoSuchName'.*mine\.py:1"):
+    with pytest.raises(InputError, match=r"'NoSuchName'.*mine\.py:1"):
         load_plugins([str(plugin)])

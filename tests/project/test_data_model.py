@@ -54,7 +54,7 @@ def test_another_version_is_refused_with_what_to_do(tmp_path: Path, version: int
 @pytest.mark.parametrize("version", [0, -1, True, None, "2", [2]])
 def test_a_version_that_is_none_is_named(tmp_path: Path, version: object) -> None:
     set_version(tmp_path, version)
-    with pytest.raises(DataModelError, match=f"{VERSION_FILE}: says no version"):
+    with pytest.raises(InputError, match=f"{VERSION_FILE}: says no version"):
         check_version(tmp_path)
 
 

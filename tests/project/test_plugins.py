@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.registry import PluginError, Registry, UnknownNameError, load_plugins
+from minitopo_dc.registry import Registry, UnknownNameError, load_plugins
 from minitopo_dc.scenario import Scenario
 
 PACKAGE = '''
@@ -154,7 +155,7 @@ def test_a_broken_package_is_one_clear_error(tmp_path: Path) -> None:
 def test_an_error_in_a_file_names_its_line(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("\n\nraise RuntimeError('not today')\n", encoding="utf-8")
-    with pytest.raises(PluginError, match=rf"plugin {path}: RuntimeError: not today \({path}:3\)"):
+    with pytest.raises(InputError, match=rf"plugin {path}: RuntimeError: not today \({path}:3\)"):
         load_plugins([str(path)])
 
 
@@ -187,10 +188,10 @@ def test_a_broken_entry_point_is_an_error_each_time_it_is_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(group: str) -> None:
-        raise PluginError(group)
+        raise InputError(group)
 
     monkeypatch.setattr("minitopo_dc.registry.load_entry_points", broken)
     registry = Registry[Any]("thing", "own_group", ())
     for _ in range(2):
-        with pytest.raises(PluginError, match="own_group"):
+        with pytest.raises(InputError, match="own_group"):
             registry.names()

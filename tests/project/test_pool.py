@@ -33,16 +33,16 @@ def test_a_process_makes_one_lot_of_calls_after_the_other() -> None:
     with Pool(act, 1) as pool:
         first = list(pool.results([("pid",), ("die",)]))
         second = list(pool.results([("pid",), ("pid",)]))
-    assert first[1].outcome == Killed(-signal.SIGKILL)
-    assert first[0].outcome != second[0].outcome == second[1].outcome
+    assert first[1][1] == Killed(-signal.SIGKILL)
+    assert first[0][1] != second[0][1] == second[1][1]
 
 
 def test_each_process_has_a_number_which_the_one_in_its_place_has_too() -> None:
     with Pool(act, 2) as pool:
-        numbers = [each.outcome for each in pool.results([("number",), ("number",)])]
+        numbers = [outcome for _, outcome in pool.results([("number",), ("number",)])]
         assert sorted(numbers) == ["0", "1"]
         list(pool.results([("die",)]))
-        again = [each.outcome for each in pool.results([("number",), ("number",)])]
+        again = [outcome for _, outcome in pool.results([("number",), ("number",)])]
     assert sorted(again) == ["0", "1"]
 
 
@@ -50,7 +50,7 @@ def test_what_has_not_ended_in_time_is_given_up() -> None:
     begin = time.monotonic()
     with Pool(act, 1) as pool:
         assert list(pool.results([("sleep",), ("a",)], begin + 1)) == []
-        assert [each.outcome for each in pool.results([("a",)])] == ["a"]
+        assert [outcome for _, outcome in pool.results([("a",)])] == ["a"]
     assert time.monotonic() - begin < 60
 
 

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minitopo_dc.real.network.hosts import EmulatedHost
+from minitopo_dc.real.hosts import EmulatedHost
 
 
 class LocalHost(EmulatedHost):

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from minitopo_dc.fields import IpVersion
-from minitopo_dc.real.network.elements import ElementProcess, testbed
-from minitopo_dc.real.network.hosts import EmulatedHost, Network
-from minitopo_dc.real.run.calibration import Arrivals, send_through
-from minitopo_dc.real.run.real import run_real
+from minitopo_dc.real.calibration import Arrivals, send_through
+from minitopo_dc.real.elements import ElementProcess, testbed
+from minitopo_dc.real.hosts import EmulatedHost, Network
+from minitopo_dc.real.run import run_real
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address

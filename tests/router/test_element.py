@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.link import Bernoulli
-from minitopo_dc.pdcp.formats.report import LegReception, Report, encode_report
+from minitopo_dc.pdcp.report import LegReception, Report, encode_report
 from minitopo_dc.router.element import AnyElement, Schedule
 from minitopo_dc.router.native import native_obstacle
 from minitopo_dc.runs.element_settings import gnb_settings, ue_settings

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.runners.aioquic.runner import ClientSettings
+from minitopo_dc.runners.aioquic.runner import EndSettings
 from minitopo_dc.runners.aioquic.server import initial_destination
 from minitopo_dc.runners.base import (
     TransferFailed,
@@ -63,7 +63,7 @@ def test_unknown_and_taken_names_and_options_that_are_no_model_are_refused() -> 
 
 
 def test_a_congestion_control_that_a_tool_lacks_is_unsupported_with_the_choice() -> None:
-    assert get_runner("quic").unsupported("bbr") == "runner quic has no bbr (choose reno or cubic)"
+    assert get_runner("quic").run_obstacle("bbr") == "runner quic has no bbr (choose reno or cubic)"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_missing_tool_is_named_with_how_to_get_it(
     name: str, words: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     only_place(monkeypatch, tmp_path)
-    reason = get_runner(name).unsupported("cubic")
+    reason = get_runner(name).run_obstacle("cubic")
     assert reason is not None
     assert [word for word in words if word not in reason] == []
 
@@ -248,7 +248,7 @@ def test_a_wrong_field_is_named(
 ) -> None:
     transfer = transfer_in(tmp_path, RequestResponse(), begin_ns=7)
     values = told(get_runner("quic").client_command(transfer)) | change
-    assert said(ClientSettings.given, json.dumps(values)).startswith(words)
+    assert said(EndSettings.given, json.dumps(values)).startswith(words)
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_a_wrong_field_is_named(
     [("{\n1", "2: no JSON: "), ("", "1: no JSON: "), ("[]", "[] is no mapping")],
 )
 def test_a_file_that_holds_no_settings_is_told(content: str, words: str, said: Said) -> None:
-    assert said(ClientSettings.given, content).startswith(words)
+    assert said(EndSettings.given, content).startswith(words)
 
 
 @pytest.mark.parametrize("arguments", [[], ["a", "b"]])
@@ -264,7 +264,7 @@ def test_a_program_takes_one_argument(
     arguments: list[str], said: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["program", *arguments])
-    assert said(ClientSettings.given, None).startswith("give one argument: ")
+    assert said(EndSettings.given, None).startswith("give one argument: ")
 
 
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")

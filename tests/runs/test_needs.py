@@ -45,7 +45,8 @@ def test_the_default_scenario_has_all_that_it_needs() -> None:
         "slow start: from 10 packets on it fills the legs after 0.19 MB and 2.8 round trips; "
         "the transfer has 2 MB",  # 2 x 40 Mbit/s x 20 ms - 14.6 kB
         "receive window: 0.4 MB are needed, max_data and max_stream_data allow 17 MB",  # 80 ms
-        "Leg 1 is primary (as given): it splits, has the uplink, begins multipath.",
+        "Leg 1 is primary (as given): DC's master node and primaryPath (TS 37.340, 38.331), "
+        "multipath's initial path.",
         "t-Reordering: 200 ms; the legs' skew is 0 ms, and 60 ms when the slower one's queue is "
         "full",
         f"queue of leg 1: {queue}",
@@ -139,7 +140,7 @@ def test_an_mtu_below_the_largest_packet_is_said_and_fails(
 
 def test_a_tunnel_of_atsss_needs_its_own_headers_too() -> None:
     tunnel = {"mode": "atsss", "transport": "mpquic-picoquic"}
-    for mtu_bytes, legs in ((1270, ["MTU of leg 1", "MTU of leg 2"]), (1271, [])):
+    for mtu_bytes, legs in ((1274, ["MTU of leg 1", "MTU of leg 2"]), (1275, [])):
         said = unmet(with_mtu(mtu_bytes, **tunnel))
         assert [words for words in said if "MTU" in words] == legs
 

@@ -15,6 +15,7 @@ from minitopo_dc.runs.element_settings import backhaul_settings, gnb_settings, u
 from minitopo_dc.scenario import DuplicationSettings, Pdcp, Scenario
 from minitopo_dc.scenario.addresses import client_gateway
 from minitopo_dc.scenario.element import ReportPath, TransmitBearer
+from minitopo_dc.scenario.pdcp import FlowControlSettings
 from minitopo_dc.topologies.two_path import TwoPath
 from minitopo_dc.workloads import Measurement
 
@@ -228,3 +229,12 @@ def test_both_directions_have_the_outages_of_their_leg_and_their_own(tmp_path: P
     assert [end.leg(1).radio.outages for end in ends] == [((1, 2),), ((1, 2),)]
     overlapping = scenario(legs=[LEG, {"downlink": down([1, 3]), "uplink": down([2, 4])}])
     assert overlapping.legs[1].down_periods() == ((1, 3), (2, 4))
+
+
+@pytest.mark.parametrize(
+    ("desired_ms", "expected_ms"), [(40, (40, 40)), ((30, 40), (30, 40)), (None, (7, 17))]
+)
+def test_each_node_may_desire_a_time_of_its_own(desired_ms: Any, expected_ms: Any) -> None:
+    fields = {"backhaul_ms": (0, 5), "desired_ms": desired_ms}
+    nodes = FlowControlSettings.check(fields, "flow control").of_legs(2)
+    assert tuple(node.desired_ns / 1e6 for node in nodes) == expected_ms

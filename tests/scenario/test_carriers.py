@@ -134,6 +134,20 @@ def test_a_delay_of_the_command_line_is_of_both_directions() -> None:
     assert (leg.downlink.delay_ms, leg.uplink.delay_ms) == (20, 20)
 
 
+@pytest.mark.parametrize(
+    ("legs", "first"),
+    [
+        ([dc.nr(), {"wifi": {}, "delay_ms": 5, "jitter_ms": 0}], 2),
+        ([dc.nr(sr_ms=0, core_ms=2), {"wifi": {}, "delay_ms": 5, "jitter_ms": 0}], 1),
+        ([dc.lte(), dc.nr()], 2),
+        ([dc.nr(sr_ms=20), dc.nr()], 2),
+    ],
+)
+def test_the_nearest_leg_is_that_of_a_lone_packet_with_its_request(legs: Any, first: int) -> None:
+    made = dc.Scenario(transport="quic", mode="dc", legs=legs, primary_leg="nearest")
+    assert made.leg_numbers[0] == first
+
+
 @pytest.mark.slow
 def test_goodput_of_dual_connectivity_does_not_depend_on_the_patterns_phase() -> None:
     def goodput(phase_ms: float) -> float:

@@ -14,7 +14,7 @@ from minitopo_dc.scenario import LegDirection, RlcSettings, Scenario
 from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.scenario.resolve import resolve_scenario
 from minitopo_dc.trace import OpportunityTrace, RateTrace
-from minitopo_dc.trace.convert import scaled_to_mean
+from minitopo_dc.trace.model import scaled_to_mean
 
 MS, SECOND = 1_000_000, 1_000_000_000
 LTE: dict[str, Any] = {"rate_mbps": None, "trace": "traces/lte_a.csv"}

@@ -125,6 +125,7 @@ OF_BEARERS = [
     (control(interval_ms=0.1), "flow_control.interval_ms: .*allowed: 1 to"),
     (control(backhaul_ms=-1), "flow_control.backhaul_ms.*allowed: 0 to"),
     (control(backhaul_ms=[1]), "flow_control.backhaul_ms: 1 values, must be one"),
+    (control(desired_ms=[1, 2, 3]), "flow_control.desired_ms: 3 values, must be one"),
     (control(desired_ms=0), "flow_control.desired_ms: .*allowed: above 0"),
     (pdcp(data_recovery=True, delivery="off"), "data_recovery: delivery off"),
     (pdcp(t_reordering_ms="adapts"), "t_reordering_ms.*'infinity' or 'adaptive'"),

@@ -16,11 +16,11 @@ import pytest
 from mininet.log import setLogLevel
 from mininet.net import Mininet
 
-from minitopo_dc.topologies.dual_connectivity import DualConnectivityError, addDualConnectivity
-from minitopo_dc.topologies.element_process import PROCESS, REGISTRY
+from minitopo_dc.topologies.dual_connectivity import addDualConnectivity
+from minitopo_dc.topologies.element_process import PROCESS, REGISTRY, TopologyError
 from minitopo_dc.topologies.radio_link import RadioLink
 from tests import REPOSITORY
-from tests.real.network.processes import with_word
+from tests.real.processes import with_word
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 EXAMPLE = REPOSITORY / "examples" / "three_hosts.py"
@@ -151,7 +151,7 @@ def test_a_policy_that_sees_legs_is_refused_over_links_of_others() -> None:
     with three_hosts() as net:
         for _ in range(2):
             net.addLink("gnb", "ue")
-        with pytest.raises(DualConnectivityError, match="least-delay sees its legs, which links"):
+        with pytest.raises(TopologyError, match="least-delay sees its legs, which links"):
             addDualConnectivity(net, "gnb", "ue", split="least-delay")
     assert kept() == before
 

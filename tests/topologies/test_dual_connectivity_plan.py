@@ -20,11 +20,11 @@ from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.topologies import two_path
 from minitopo_dc.topologies.bearer_end import BearerEnd, Bearers
 from minitopo_dc.topologies.dual_connectivity import (
-    DualConnectivityError,
     _fields,
     find_legs,
     make_legs,
 )
+from minitopo_dc.topologies.element_process import TopologyError
 from minitopo_dc.topologies.two_path import ManyClients, TwoPath
 
 BATCH = Bearers({"split": "batch"}, {"split": "batch"})
@@ -147,7 +147,7 @@ def test_each_mark_has_a_rule_and_the_terminal_a_last_resort() -> None:
     ],
 )
 def test_a_wrong_leg_is_one_clear_error(given: Any, words: str) -> None:
-    with pytest.raises(DualConnectivityError, match=words):
+    with pytest.raises(TopologyError, match=words):
         end("gnb", network(), given)
 
 
@@ -181,9 +181,9 @@ def test_fields_of_pdcp_reach_an_element_s_file_or_are_refused_by_name() -> None
         '{"batch": 4, "ratio": [2, 1]}'
     )
     assert _fields({"report_ms": None}) == {"report_ms": None}
-    with pytest.raises(DualConnectivityError, match=r"batch=<object.*: allowed are numbers"):
+    with pytest.raises(TopologyError, match=r"batch=<object.*: allowed are numbers"):
         _fields({"batch": object()})
-    with pytest.raises(DualConnectivityError, match="uplink_pdcp=5: allowed are dictionaries"):
+    with pytest.raises(TopologyError, match="uplink_pdcp=5: allowed are dictionaries"):
         _fields(5, "uplink_pdcp")
 
 

@@ -11,7 +11,7 @@ import pytest
 from mininet.log import setLogLevel
 from mininet.net import Mininet
 
-from minitopo_dc.real.network.hosts import EmulatedHost, Network, network
+from minitopo_dc.real.hosts import EmulatedHost, Network, network
 from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.topologies.host import in_ipv6, set_up
 from minitopo_dc.topologies.two_path import ManyClients

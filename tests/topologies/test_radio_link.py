@@ -20,11 +20,12 @@ from mininet.log import setLogLevel
 from mininet.net import Mininet
 
 from minitopo_dc.link import Bernoulli
-from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.real.run.calibration import Arrivals, send_through
-from minitopo_dc.topologies.radio_link import PROCESS, RadioLink, RadioLinkError
+from minitopo_dc.real.calibration import Arrivals, send_through
+from minitopo_dc.real.hosts import EmulatedHost
+from minitopo_dc.topologies.element_process import TopologyError
+from minitopo_dc.topologies.radio_link import PROCESS, RadioLink
 from tests import REPOSITORY, long
-from tests.real.network.processes import with_word
+from tests.real.processes import with_word
 
 pytestmark = pytest.mark.root
 TOLERANCE = 0.02
@@ -131,7 +132,7 @@ def test_each_direction_has_its_own_parameters_and_a_change_keeps_the_others() -
         hosts.link.intf1.config(bw=10)
         hosts.link.intf2.config(delay="15ms")
         behind = hosts.round_trips()
-        with pytest.raises(RadioLinkError, match="queue_packets: cannot change"):
+        with pytest.raises(TopologyError, match="queue_packets: cannot change"):
             hosts.link.intf1.config(max_queue_size=7)
     serialisation = ECHO_BITS / 1e3
     assert statistics.median(before) == pytest.approx(35 + serialisation, rel=TOLERANCE)

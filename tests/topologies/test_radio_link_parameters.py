@@ -16,7 +16,8 @@ from mininet.link import Intf, TCIntf
 
 from minitopo_dc.scenario import LegDirection
 from minitopo_dc.topologies import element_process, radio_link
-from minitopo_dc.topologies.radio_link import RadioLinkError, radio_settings
+from minitopo_dc.topologies.element_process import TopologyError
+from minitopo_dc.topologies.radio_link import radio_settings
 
 TIMES = {"0.5s": 500, "2secs": 2000, "800us": 0.8, "7 usecs": 0.007, 0: 0, "0": 0}
 """As tc reads them, in ms."""
@@ -83,7 +84,7 @@ def test_bursts_and_rlc_are_given_as_numpy_s_numbers() -> None:
 def test_a_wrong_value_is_named_with_what_is_allowed(
     parameters: dict[str, Any], reason: str
 ) -> None:
-    with pytest.raises(RadioLinkError, match=reason):
+    with pytest.raises(TopologyError, match=reason):
         radio_settings(parameters)
 
 
@@ -146,6 +147,6 @@ def test_a_value_of_another_type_is_read_as_mininet_s_users_mean_it(
 def test_any_value_is_read_or_refused_with_the_parameter_s_name(name: str, value: Any) -> None:
     try:
         json.dumps(radio_settings({name: value}), allow_nan=False)
-    except RadioLinkError as error:
+    except TopologyError as error:
         assert str(error).startswith(f"{name}=")
         assert ": allowed are " in str(error)

@@ -102,9 +102,9 @@ def test_a_call_ends_with_the_last_frame_down_and_the_report_of_those_up() -> No
     calling.at(10.5)
     outcome = outcome_of(calling.client)
     assert (calling.client.ended, outcome.error) == (True, None)
-    assert [row["up"] for row in outcome.frames] == [0, 0, 0, 1, 1, 1]
-    assert outcome.frames[0]["captured_s"] == pytest.approx(1.05)
-    assert [row["delay_ms"] for row in outcome.frames[3:]] == [20.0, None, 30.0]
+    assert [row["up"] for row in outcome.rows] == [0, 0, 0, 1, 1, 1]
+    assert outcome.rows[0]["captured_s"] == pytest.approx(1.05)
+    assert [row["delay_ms"] for row in outcome.rows[3:]] == [20.0, None, 30.0]
 
 
 def test_frames_that_do_not_come_are_lost_2_s_behind_the_last() -> None:
@@ -117,7 +117,7 @@ def test_frames_that_do_not_come_are_lost_2_s_behind_the_last() -> None:
     assert calling.client.next_timeout() == 12.2 * NS_PER_S
     calling.at(12.21)
     assert calling.client.ended
-    rows = outcome_of(calling.client).frames
+    rows = outcome_of(calling.client).rows
     assert [row["received_s"] is None for row in rows] == [False, True, True]
 
 
@@ -212,4 +212,4 @@ def test_a_wrong_field_is_one_error_with_what_is_allowed(
     ],
 )
 def test_what_does_not_go_together_is_refused(fields: dict[str, Any], words: str) -> None:
-    assert str(Realtime(**fields).refusal(2)).startswith(words)
+    assert str(Realtime(**fields).obstacle(2)).startswith(words)

@@ -59,7 +59,7 @@ def test_a_workload_is_written_by_its_name_or_its_parameters(given: Any, wanted:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("film", "kind film; allowed: download, request-response, ping"),
+        ("film", "kind film; allowed: download, upload, "),
         (3, "3; allowed: NAME, or kind: NAME with its parameters"),
         ({"size": 1}, "download: size: unknown field; did you mean size_mb.; known: size_mb"),
         ({"size_mb": 0}, "download: size_mb: .*allowed: 1e-06 to 1,000,000 MB"),

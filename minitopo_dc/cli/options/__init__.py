@@ -31,14 +31,14 @@ SPLIT = "batch"
 CONTROL = "cubic"
 RETRIES = 1
 COLUMN = "DL_bitrate"
-QUIC = ("quic-picoquic", "mpquic-picoquic")
-"""Transports of advice unless others are named: one stack, so that stacks are not compared."""
 WORKLOADS = "download, upload, both, request-response, ping, command, video, realtime, under-load"
 TRANSPORTS = (
     "tcp (Linux), quic (aioquic), quic-ngtcp2 (ngtcp2), mptcp (Linux), quic-picoquic (picoquic), "
     "mpquic-picoquic (picoquic), quic-noq (noq), mpquic-noq (noq), icmp (ping), command"
 )
-COMPARED_TRANSPORTS = ("tcp", "mptcp", *QUIC, "icmp")
+COMPARED_TRANSPORTS = ("tcp", "mptcp", "quic-picoquic", "mpquic-picoquic", "icmp")
+SEEDS, REAL_SEEDS = 5, 3
+"""Repetitions of a comparison; on the real clock, where each takes as long as its transfer."""
 CHOSEN = ("transport", "mode", "leg", "clock")
 """Fields that the rows of a comparison differ in, by options of their own."""
 BEARER = ("pdcp", "split_uplink", "uplink_pdcp")
@@ -252,6 +252,14 @@ def add_transfer(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"of {TRANSPORTS}, or a plugin's "
         f"(default: {' '.join(COMPARED_TRANSPORTS)}, where they can run)",
+    )
+    group.add_argument(
+        "--stacks",
+        nargs="+",
+        metavar="STACK",
+        help="stacks of QUIC and MP-QUIC, each DC against the multipath of its own one, unless "
+        "--transports are given (default: on the virtual clock picoquic and noq where they are "
+        "built, on the real clock picoquic)",
     )
     group.add_argument(
         "--modes",

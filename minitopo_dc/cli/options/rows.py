@@ -22,9 +22,9 @@ from minitopo_dc.fields.base import quoted
 from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
 from minitopo_dc.pdcp.policies.policy import policy_names, policy_parameters
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, Scenario
 from minitopo_dc.scenario.flow import STEERING, is_proxied
-from minitopo_dc.workloads import Workload
+from minitopo_dc.ways import mpquic_stacks, stacks_of, transports_of
 
 PARAMETERS = "pdcp.parameters."
 
@@ -59,7 +59,8 @@ def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:
     for mode in modes:
         if mode not in MODES:
             raise SettingsError(f"--modes: {mode}; allowed: {', '.join(MODES)}")
-    transports = listed(arguments.transports or _compared(base.clock, base.workload, paths))
+    default = _compared(base, chosen_stacks(arguments, base), paths)
+    transports = listed(arguments.transports or default)
     for name in transports:
         if name not in runner_names():
             raise SettingsError(f"--transports: {name}; allowed: {', '.join(runner_names())}")
@@ -165,18 +166,34 @@ def _bearer(arguments: argparse.Namespace, split: str) -> dict[str, Any]:
     return put({"pdcp": {"split": split}}, values, *BEARER)
 
 
-def _compared(clock: Clock, workload: Workload, paths: PathSchedule | None) -> list[str]:
-    """Return the default transports of a comparison: one stack of QUIC, and the kernel's TCP.
+def chosen_stacks(arguments: argparse.Namespace, base: Scenario) -> list[str]:
+    """Return the stacks of MP-QUIC of a comparison's default transports.
 
-    Where picoquic is not built, aioquic's single path stands in for picoquic's.
+    Raises:
+        SettingsError: a stack is unknown, or transports are named, too.
     """
-    built = get_runner("quic-picoquic").missing() is None
+    if arguments.stacks is None:
+        able = stacks_of(control=base.congestion_control)
+        return able if base.clock == "virtual" else able[:1]
+    if arguments.transports:
+        raise SettingsError("--stacks: not with --transports, which name the stacks")
+    return stacks_of(listed(arguments.stacks), where="--stacks")
+
+
+def _compared(base: Scenario, stacks: Sequence[str], paths: PathSchedule | None) -> list[str]:
+    """Return the default transports of a comparison: stacks of MP-QUIC, and the kernel's TCP.
+
+    Where none of these stacks is built, aioquic's single path stands in for picoquic's.
+    """
+    single, _ = transports_of(stacks[0])
+    lacks = len(stacks) == 1 and single == "quic-picoquic" and get_runner(single).obstacle()
     return [
-        runner.name if built or runner.name != "quic-picoquic" else "quic"
+        runner.name if runner.name != single or not lacks else "quic"
         for runner in all_runners()
         if runner.compared
-        and runner.refusal(workload) is None
-        and (clock == "real" or runner.has_virtual)
+        and (runner.stack in stacks or runner.stack not in mpquic_stacks())
+        and runner.workload_obstacle(base.workload) is None
+        and (base.clock == "real" or runner.has_virtual)
         and (paths is None or runner.takes_paths or not runner.multipath)
     ]
 

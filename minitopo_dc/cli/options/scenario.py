@@ -12,6 +12,7 @@ from typing import Any, get_args
 import yaml
 
 from minitopo_dc.cli.options import BOTH, OF_ROWS, listed
+from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import SettingsWarning, exists, quoted
 from minitopo_dc.fields.yaml_text import parse_yaml
@@ -20,7 +21,7 @@ from minitopo_dc.numbers import WITH_UNIT, in_field_unit, is_plain, quantity_of
 from minitopo_dc.registry import load_plugins
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.scenario.carriers import KINDS, PAIRS
-from minitopo_dc.scenario.presets import NAMES, XN_MS, DualConnectivity, PathError, set_value
+from minitopo_dc.scenario.presets import NAMES, XN_MS, DualConnectivity, set_value
 from minitopo_dc.workloads import Workload, parse_workload
 
 DOWN, UP = ".down", ".up"
@@ -211,7 +212,7 @@ def put(document: dict[str, Any], values: Mapping[str, Any], *fields: str) -> di
                 continue
             try:
                 set_value(document, path, value)
-            except PathError as error:
+            except InputError as error:
                 raise SettingsError(f"--set {error}") from None
     return document
 

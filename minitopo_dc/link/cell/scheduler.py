@@ -78,7 +78,7 @@ def make_scheduler(name: str, parameters: Mapping[str, Any]) -> CellScheduler:
 
     Raises:
         SchedulerError: no such scheduler, a parameter that it does not have, or one it refuses.
-        PluginError: an entry point of this kind is broken.
+        InputError: an entry point of this kind is broken.
     """
     try:
         made: CellScheduler = _SCHEDULERS.make(name, parameters, SchedulerError)

@@ -121,7 +121,7 @@ def make_discipline(name: str, /, **parameters: Any) -> QueueDiscipline | None:
     Raises:
         DisciplineError: no such discipline, a parameter that it does not have, or one that it
             refuses.
-        PluginError: an entry point of this kind is broken.
+        InputError: an entry point of this kind is broken.
     """
     if name == DROP_TAIL:
         if parameters:

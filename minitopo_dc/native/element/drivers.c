@@ -1,4 +1,4 @@
-/* What is the element's own of legs and bearers: their packets are the kernel's. The twin of real/element/drivers.py. */
+/* What is the element's own of legs and bearers: their packets are the kernel's. The twin of real/element/packets.py. */
 #include "element.h"
 
 static element *element_of(router *of)

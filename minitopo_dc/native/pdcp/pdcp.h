@@ -295,7 +295,7 @@ int receive_push(receive *self, int64_t sn, int64_t count, void *sdu, int leg, i
 /* Move what is due into `ready`. */
 void receive_settle(receive *self, int64_t now);
 
-/* What a receiving entity's reports count: the twin of ReportMaker of pdcp/formats/report.py, which also writes
+/* What a receiving entity's reports count: the twin of ReportMaker of pdcp/report.py, which also writes
  * them and says when. */
 struct report_maker {
     const receive *of;

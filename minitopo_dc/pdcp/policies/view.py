@@ -11,7 +11,7 @@ The receiver's reports travel as packets and are delayed.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -50,27 +50,29 @@ class LegState(Protocol):
     """What is known of a leg. Asking changes nothing."""
 
     @property
+    @abstractmethod
     def is_up(self) -> bool:
         """Return whether the leg serialises packets; it does not in an outage."""
 
     @property
+    @abstractmethod
     def mean_delay_ns(self) -> int:
         """Return the configured mean one-way delay behind queue and serialisation, in ns."""
 
+    @abstractmethod
     def backlog_bytes(self, *, now: int) -> int:
         """Return the bytes of IP packets, with PDCP headers, not serialised yet at `now` (ns)."""
 
+    @abstractmethod
     def has_room(self, *, now: int, size: int) -> bool:
         """Return whether the queue would take a packet of `size` bytes instead of dropping it."""
 
+    @abstractmethod
     def drain_ns(self, *, now: int, more: int = 0) -> int | None:
         """Return how long the backlog and `more` bytes behind it take at the rate of `now` (ns).
 
-        None where no time is known: the leg is down or has the rate 0.
+        None where no time is known: the leg is down, has failed, or has the rate 0.
         """
-
-    def rate_bps(self, *, now: int) -> int:
-        """Return the rate at `now` in bit/s; 0 also when it is down or has ended."""
 
 
 class LegQueue(LegState, Protocol):
@@ -79,6 +81,9 @@ class LegQueue(LegState, Protocol):
     Of the whole leg, which other bearers and traffic without a bearer share. Packets are numbered
     from 1 as they join its queue, which they leave in that order.
     """
+
+    def rate_bps(self, *, now: int) -> int:
+        """Return the rate at `now` in bit/s; 0 also when it is down or has ended."""
 
     @property
     def joined_packets(self) -> int:
@@ -91,41 +96,11 @@ class LegQueue(LegState, Protocol):
         """Return when the packet in service is through (ns); None: none is being served."""
 
 
-class LegView(ABC):
+class LegView(LegState):
     """One leg as a policy sees it: what is known of it, and what this bearer did on it.
 
     Nothing is kept here. A leg that has failed is to a policy as one that is down.
     """
-
-    __slots__ = ("_state",)
-
-    def __init__(self, state: LegState) -> None:
-        self._state = state
-
-    @property
-    def mean_delay_ns(self) -> int:
-        """Return the configured mean one-way delay behind queue and serialisation, in ns."""
-        return self._state.mean_delay_ns
-
-    def backlog_bytes(self, *, now: int) -> int:
-        """Return the bytes of IP packets, with PDCP headers, not serialised yet at `now` (ns)."""
-        return self._state.backlog_bytes(now=now)
-
-    def has_room(self, *, now: int, size: int) -> bool:
-        """Return whether the leg's queue would take a packet of `size` bytes; else it drops it."""
-        return self._state.has_room(now=now, size=size)
-
-    def drain_ns(self, *, now: int, more: int = 0) -> int | None:
-        """Return how long the backlog and `more` bytes behind it take at the rate of `now` (ns).
-
-        None where no time is known: the leg is down, has failed, or has the rate 0.
-        """
-        return None if self.has_failed else self._state.drain_ns(now=now, more=more)
-
-    @property
-    @abstractmethod
-    def is_up(self) -> bool:
-        """Return whether the leg serialises and has not failed, as far as the bearer knows."""
 
     @property
     @abstractmethod

@@ -18,8 +18,8 @@ from itertools import takewhile
 from operator import attrgetter
 from typing import Final, Generic, TypeVar
 
-from minitopo_dc.pdcp.formats.classify import PacketFacts
-from minitopo_dc.pdcp.formats.report import StatusReport
+from minitopo_dc.pdcp.classify import PacketFacts
+from minitopo_dc.pdcp.report import StatusReport
 from minitopo_dc.pdcp.transmitting.feedback import Feedback
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from minitopo_dc.pdcp.formats.classify import PacketFacts, PacketKind, Segment
+from minitopo_dc.pdcp.classify import PacketFacts, PacketKind, Segment
 from minitopo_dc.pdcp.policies.best_leg import expected_ns
 from minitopo_dc.pdcp.policies.view import LegView
 from minitopo_dc.units import NS_PER_S

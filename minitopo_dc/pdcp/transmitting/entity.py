@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from minitopo_dc.pdcp.formats.classify import PacketFacts
-from minitopo_dc.pdcp.formats.codec import SnFormat
+from minitopo_dc.pdcp.classify import PacketFacts
+from minitopo_dc.pdcp.codec import SnFormat
 from minitopo_dc.pdcp.policies.policy import PolicyError, SplitPolicy, checked_split, sees_legs
 from minitopo_dc.pdcp.policies.view import LegQueue, LegView
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics

@@ -19,9 +19,9 @@ from collections import deque
 from dataclasses import replace
 from typing import Final
 
-from minitopo_dc.pdcp.formats.codec import PduError
-from minitopo_dc.pdcp.formats.report import LegReception, Report, StatusReport, decode_report
+from minitopo_dc.pdcp.codec import PduError
 from minitopo_dc.pdcp.policies.view import LegReport
+from minitopo_dc.pdcp.report import LegReception, Report, StatusReport, decode_report
 from minitopo_dc.pdcp.statistics import FeedbackStatistics
 
 MAX_REMEMBERED = 1 << 18

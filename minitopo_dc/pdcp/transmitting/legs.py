@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
-from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegView
+from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegState, LegView
 from minitopo_dc.pdcp.transmitting.buffers import SduBuffer
 from minitopo_dc.pdcp.transmitting.feedback import Feedback, LegFailures
 from minitopo_dc.units import NS_PER_S
@@ -179,7 +179,7 @@ class BearerLeg(LegView, Generic[T]):
 
     def __init__(self, number: int, queue: LegQueue, bearer: BearerLegs[T]) -> None:
         """Make the bearer's side of its leg `number`."""
-        super().__init__(queue)
+        self._state: LegState = queue
         self._queue = queue
         self.number = number
         self.inside = Outstanding(queue)
@@ -188,6 +188,23 @@ class BearerLeg(LegView, Generic[T]):
         self._failures, self._waiting = bearer.failures, bearer.waiting
         self._sent: list[tuple[T, int, int]] = []  # PDU, size, COUNT
         self._settled = self._serves = True
+
+    @property
+    def mean_delay_ns(self) -> int:
+        """Return the configured mean one-way delay, in ns."""
+        return self._state.mean_delay_ns
+
+    def backlog_bytes(self, *, now: int) -> int:
+        """Return the bytes of IP packets, with PDCP headers, not serialised yet at `now` (ns)."""
+        return self._state.backlog_bytes(now=now)
+
+    def has_room(self, *, now: int, size: int) -> bool:
+        """Return whether the leg's queue would take a packet of `size` bytes; else it drops it."""
+        return self._state.has_room(now=now, size=size)
+
+    def drain_ns(self, *, now: int, more: int = 0) -> int | None:
+        """Return how long the backlog and `more` bytes behind it take (ns), if that is known."""
+        return None if self.has_failed else self._state.drain_ns(now=now, more=more)
 
     @property
     def is_up(self) -> bool:

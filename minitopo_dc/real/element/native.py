@@ -22,8 +22,7 @@ from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.queues import WHOLE_PACKET, NetlinkQueues
 from minitopo_dc.real.element.packets import UNNUMBERED
 from minitopo_dc.real.element.process import RealElement
-from minitopo_dc.real.element.reports import report_sender
-from minitopo_dc.router.drivers import Way
+from minitopo_dc.router.echoes import Send
 from minitopo_dc.router.native import (
     NativeLegDriver,
     NativeReceiveDriver,
@@ -34,7 +33,6 @@ from minitopo_dc.scenario.element import (
     ElementLeg,
     ElementSettings,
     ReceiveBearer,
-    ReportLeg,
     TransmitBearer,
 )
 
@@ -217,13 +215,9 @@ class RealNativeElement(RealElement):
         self._admit_pdus(bearer, queue)
         return driver
 
-    def _report_way(self, leg: ReportLeg, port: int) -> Way:
-        driver, send = self._legs[leg.leg], self._loop.lib.element_leg_send
-
-        def put(data: bytes, now: int) -> None:
-            send(driver.pointer, data, len(data), now)
-
-        return driver.leg, report_sender(put, leg, port)
+    def _putting(self, number: int) -> Send:
+        pointer, send = self._legs[number].pointer, self._loop.lib.element_leg_send
+        return lambda data, now: send(pointer, data, len(data), now)
 
     def _uncarried(self) -> Mapping[tuple[str, int], Mapping[str, int]]:
         lib = self._loop.lib

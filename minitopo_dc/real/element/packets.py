@@ -20,7 +20,7 @@ from minitopo_dc.pdcp import (
     flow_id,
     split_trailer,
 )
-from minitopo_dc.pdcp.formats.classify import code_point, marked
+from minitopo_dc.pdcp.classify import code_point, marked
 from minitopo_dc.real.element.kernel.injection import (
     HOP_LIMIT_OFFSET,
     TTL_OFFSET,

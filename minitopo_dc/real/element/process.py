@@ -19,7 +19,7 @@ from minitopo_dc.pdcp import (
 )
 from minitopo_dc.real.element.captures import Captures
 from minitopo_dc.real.element.kernel import rules
-from minitopo_dc.real.element.kernel.injection import Injector
+from minitopo_dc.real.element.kernel.injection import Injector, ReportReceiver
 from minitopo_dc.real.element.kernel.loop import RealLoop, clock
 from minitopo_dc.real.element.kernel.next_hops import NextHops
 from minitopo_dc.real.element.kernel.process import ElementError, configure_realtime, inside
@@ -41,14 +41,10 @@ from minitopo_dc.real.element.packets import (
     pdus,
     sdus,
 )
-from minitopo_dc.real.element.reports import (
-    ReportReceiver,
-    report_sender,
-)
 from minitopo_dc.router.drivers import LegDriver, ReceiveDriver, TransmitDriver, Way
 from minitopo_dc.router.echoes import Send
 from minitopo_dc.router.element import AnyElement
-from minitopo_dc.router.ip import too_big
+from minitopo_dc.router.ip import too_big, udp_datagram
 from minitopo_dc.router.recorder import Recorder, write_summary
 from minitopo_dc.scenario.element import (
     READY,
@@ -259,13 +255,22 @@ class RealElement(AnyElement):
                 self._rules.append(rules.incoming(interface, bearer.match, queue, version))
 
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
-        driver, injector = self._legs[leg.leg], self._injectors[leg.leg]
-        record = self._captures.plain(leg.leg)
+        put = self._putting(leg.leg)
+
+        def send(report: bytes, now: int) -> None:
+            put(udp_datagram(leg.source, leg.destination, port, report), now)
+
+        return self._legs[leg.leg].leg, send
+
+    def _putting(self, number: int) -> Send:
+        """Return what puts a datagram of the element's own on a leg."""
+        driver, injector = self._legs[number], self._injectors[number]
+        record = self._captures.plain(number)
 
         def put(data: bytes, now: int) -> None:
             driver.push(Datagram(data, injector=injector, record=record), len(data), now)
 
-        return driver.leg, report_sender(put, leg, port)
+        return put
 
     def _versions(self, bearer: TransmitBearer | ReceiveBearer) -> Sequence[IpVersion]:
         """Return the IP versions that a bearer carries: both, where its match names no network."""

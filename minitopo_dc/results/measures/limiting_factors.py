@@ -8,7 +8,8 @@ counter.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +20,12 @@ import pandas as pd
 
 from minitopo_dc.numbers import short
 from minitopo_dc.results.files import ResultError
+from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.account import (
+    CAUSES,
+    ENDS,
+    LEG_CAUSES,
+    counters,
     longest_wait_s,
     losses_over_time,
     packet_account,
@@ -30,9 +36,11 @@ from minitopo_dc.results.measures.utilisation import (
     link_utilisation,
     transfer_window,
 )
-from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.path_use import PATH_USE
+from minitopo_dc.results.run_result import RunResult, available_bits
 from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.results.tables.series import congestion_series, leg_series
+from minitopo_dc.scenario import Scenario
 
 FEWEST_SAMPLES = 5
 """The fewest samples of a transfer for a share of its time: fewer are too coarse."""
@@ -206,6 +214,135 @@ def _resting(
         after = carried[first + 1 :]
         rests.append(float((~after).mean()) if len(after) >= FEWEST_SAMPLES else math.nan)
     return (max(begins) - start) / (end - start), float(np.max(rests))
+
+
+UNUSED = 0.01
+"""The part of what a leg could carry below which it counts as unused."""
+LEFT_OUT = 0.1
+"""The part of the bytes of the leg with most below which another one is left out."""
+LITTLE = 0.3
+"""The part of the fullest leg below which the legs did not limit any way."""
+PATH_WORDS: Mapping[str, str] = {
+    "not validated": "its path was never validated",
+    "given up": "its path was given up",
+    "not available": "its path was not available for long enough",
+    "over first": "the transfer was over before its path could carry data",
+    "unused by scheduler": "the scheduler always chose another path",
+}
+"""Why a path carried nothing, by its `PathUse`."""
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What the legs of a run over several legs carried of what they could."""
+
+    shares: tuple[float, ...]
+    """Of each leg, from 0 to 1; NaN: it was down for all of the transfer."""
+    unused: Mapping[int, str]
+    """The legs (1, 2, ...) that carried less than `UNUSED`, and why, by the run's counters."""
+
+    @property
+    def most(self) -> float:
+        """Return the share of the fullest leg."""
+        return float(np.nanmax([0.0, *self.shares]))
+
+
+def loads(run: Path) -> Loads:
+    """Return what the legs of a run that is ok carried, and why one of them carried nothing.
+
+    Raises:
+        ResultError, ValueError: a file of it is missing or broken.
+    """
+    result, scenario = load_result(run), load_as_run(run)
+    bits = available_bits(scenario, *transfer_window(run, result))
+    carried = result.leg_bytes or [0] * len(bits)
+    pairs = [*zip(carried, bits, strict=True)]
+    shares = tuple(8 * count / could if could else math.nan for count, could in pairs)
+    most = LEFT_OUT * max(carried)  # a workload may ask little of each leg
+    few = [
+        leg for leg, (count, could) in enumerate(pairs, 1) if count <= min(most, UNUSED * could / 8)
+    ]
+    if result.mode in ("sc", "flows"):
+        few = []
+    return Loads(shares, {leg: _why_unused(run, scenario, result, leg) for leg in few})
+
+
+def _why_unused(run: Path, scenario: Scenario, result: RunResult, leg: int) -> str:
+    """Return why a leg carried nothing, by what the transport and the elements counted."""
+    if not available_bits(scenario, *transfer_window(run, result))[leg - 1]:
+        return "it was down"
+    if use := result.details.get(PATH_USE, {}).get(str(leg)):
+        return PATH_WORDS.get(use, "its path had little to carry")
+    sender, receiver = (run / f"{host}-summary.json" for host in ENDS[scenario.loads[0]])
+    sent, came = (
+        next(iter(counters(file, part).values()), {})
+        for file, part in ((sender, "transmit"), (receiver, "receive"))
+    )
+    columns = [name for cause in LEG_CAUSES for name in CAUSES[cause].columns]
+    lost = sum(counters(sender, "legs")[leg].get(name, 0) for name in columns)
+    if lost > came.get(f"pdus_{leg}", 0):
+        return "it lost most of what it was given"
+    if 2 * came.get("old", 0) > came.get(f"pdus_{leg}", 0) > 0:
+        return "its packets came too late for t-Reordering"
+    return _why_not_taken(scenario, sent.get("waiting_maximum", 0))
+
+
+def _why_not_taken(scenario: Scenario, most: int) -> str:
+    """Return why a split left a leg, where so many packets waited at most."""
+    flow = scenario.resolved_flows[0]
+    split = (flow.pdcp if scenario.loads[0] == "downlink" else flow.uplink_pdcp).split
+    if flow.mode == "atsss":
+        return f"the steering mode {split} took another leg"
+    if split == "credit":
+        return "its node gave no credit"
+    if most:
+        return f"at most {most} packets waited, and it would have brought them too late"
+    return "no packet had to wait for another leg"
+
+
+def unused_legs(results: pd.DataFrame) -> list[str]:
+    """Return a sentence for each way of a comparison that leaves a leg without data, and why.
+
+    The last one says where a workload asked little of the legs, which are then not what tells ways
+    apart.
+
+    Args:
+        results: runs with their `way` (`results_table`); those that are ok count.
+    """
+    ok = results[results["status"] == "ok"]
+    known: dict[str, list[Loads]] = {}
+    for way, run in zip(ok["way"], ok["directory"], strict=True):
+        with suppress(ResultError, OSError, ValueError, KeyError):
+            carried = loads(Path(run))
+            known.setdefault(str(way), []).append(carried)
+    sentences = [words for way, runs in known.items() if (words := _unused_words(way, runs))]
+    most = max((run.most for runs in known.values() for run in runs), default=1.0)
+    if most < LITTLE and ok["goodput_mbps"].isna().all():  # a transfer asks for all that there is
+        words = f"no leg carried more than {short(100 * most)} % of what it could"
+        sentences.append(f"Little was asked of the legs: {words}.")
+    return sentences
+
+
+def _unused_words(way: str, runs: Sequence[Loads]) -> str:
+    """Return which legs were unused in most runs of a way, in a sentence; empty: none was."""
+    usual = max(runs, key=lambda run: sum(one.unused.keys() == run.unused.keys() for one in runs))
+    if not usual.unused:
+        return ""
+    times = sum(one.unused.keys() == usual.unused.keys() for one in runs)
+    often = f" in {times} of {len(runs)} runs" if times < len(runs) else ""
+    used = [leg for leg in range(1, len(usual.shares) + 1) if leg not in usual.unused]
+    what = f"is leg {used[0]} alone{often}" if len(used) == 1 else f"leaves legs unused{often}"
+    legs = [
+        f"leg {leg} carried {_part(usual.shares[leg - 1])}, as {why}"
+        for leg, why in usual.unused.items()
+    ]
+    return f"{way} {what}: {'; '.join(legs)}."
+
+
+def _part(share: float) -> str:
+    return (
+        "nothing" if math.isnan(share) or not share else f"{short(100 * share)} % of what it could"
+    )
 
 
 Numbers = npt.NDArray[np.float64]

@@ -260,6 +260,14 @@ class Criterion:
     """1, or -1 where less of the measure is better."""
     better: Literal["faster", "higher", "lower"] = "faster"
     """What the better one is, of a ratio."""
+    margin: float = 0.0
+    """Up to which two ways tie: of a ratio the part by which it may differ from 1; else in `unit`,
+    of a video's bitrates a part of what it is judged by (docs/advise.md)."""
+
+    @property
+    def limit(self) -> float:
+        """Return the difference of scores up to which there is a tie."""
+        return math.log1p(self.margin) if self.is_ratio else self.margin
 
     @property
     def unit_words(self) -> str:
@@ -339,21 +347,37 @@ class Criterion:
 
 TWICE = math.log(1.995)
 """The difference of logarithms from which on a ratio is told as a factor: 2 in two digits."""
-GOODPUT = Criterion("goodput_mbps", "goodput", "Mbit/s")
+MARGINS = {"download": 0.05, "request-response": 0.10, "video": 0.05, "realtime": 0.01}
+"""The differences up to which there is a tie. Goodput: means on both clocks differ by up to 3.0 %
+in most rows (docs/advise.md has where not), a ratio of two by the square root of 2 times that,
+rounded up. Answers: up to a tenth, as real processes take time (docs/measurements/policies.md).
+Video (part of its highest bitrate) and calls (part of all frames): this project's choice of what
+matters."""
+GOODPUT = Criterion("goodput_mbps", "goodput", "Mbit/s", margin=MARGINS["download"])
+ANSWERS = Criterion(
+    "answer_p95_ms", "95th percentile of delays", "ms", sign=-1, margin=MARGINS["request-response"]
+)
 CRITERIA = {
     "download": (GOODPUT,),
-    "request-response": (Criterion("answer_p95_ms", "95th percentile of delays", "ms", sign=-1),),
+    "request-response": (ANSWERS,),
     "video": (
-        Criterion("linear_qoe_mbps", "quality of experience", "Mbit/s", is_ratio=False),
-        Criterion("stalls", "stalls", "", is_ratio=False, sign=-1),
-        Criterion("stall_s", "time stalled", "s", is_ratio=False, sign=-1),
-        Criterion("bitrate_mbps", "bitrate", "Mbit/s", is_ratio=False),
+        Criterion("linear_qoe_mbps", "quality of experience", "Mbit/s", False, margin=0.25),
+        Criterion("stalls", "stalls", "", False, sign=-1, margin=0.5),
+        Criterion("stall_s", "time stalled", "s", False, sign=-1, margin=0.5),
+        Criterion("bitrate_mbps", "bitrate", "Mbit/s", False, margin=0.25),
     ),
     "realtime": (
-        Criterion("late_share", "late or lost frames", "%", is_ratio=False, sign=-1),
-        Criterion("frame_delay_p95_ms", "95th percentile of frame delay", "ms", False, -1),
-        Criterion("frame_delay_p99_ms", "99th percentile of frame delay", "ms", False, -1),
-        Criterion("freezes", "freezes", "", is_ratio=False, sign=-1),
+        Criterion(
+            "late_share", "late or lost frames", "%", False, -1, margin=100 * MARGINS["realtime"]
+        ),
+        Criterion("frame_delay_p50_ms", "median of frame delay", "ms", False, -1, margin=10),
+        Criterion(
+            "frame_delay_p95_ms", "95th percentile of frame delay", "ms", False, -1, margin=10
+        ),
+        Criterion(
+            "frame_delay_p99_ms", "99th percentile of frame delay", "ms", False, -1, margin=10
+        ),
+        Criterion("freezes", "freezes", "", False, sign=-1, margin=0.5),
     ),
 }
 """By workload."""

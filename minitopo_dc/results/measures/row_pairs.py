@@ -2,8 +2,8 @@
 
 Of one stack these are: the deployable Dual Connectivity (else the best row of it) and the best of
 multipath; each way of ATSSS against both; the best row of another split and that of the papers'
-split; the shortest and the longest t-Reordering of the best split; each row of Dual Connectivity
-and the better leg alone, for a warning. The better leg is that which was measured to be better, as
+split; the shortest and the longest t-Reordering of the best split; each row over several legs and
+the better leg alone, for a warning. The better leg is that which was measured to be better, as
 a trace's mean does not tell it: delay, losses and the order of fast and slow times count as well.
 """
 
@@ -31,6 +31,8 @@ KINDS = {
     "multipath": "multipath",
 }
 """What a mode is a kind of, in words."""
+WARNED = ("dc", "atsss", "multipath")
+"""The modes over several legs, which are to be no worse than one leg alone."""
 ENDS = ("multipath", "sc")
 """The modes that Dual Connectivity is set against."""
 PAPERS = "batch"
@@ -100,7 +102,7 @@ def _of_stack(runs: pd.DataFrame, score: Score) -> Iterator[tuple[Row, Row, bool
         yield from ((row, other, False) for other in best)
     for first, second in _of_splits(dual, score) if dual else ():
         yield first, second, False
-    for row in dual.items() if alone else ():
+    for row in _rows(runs[runs["mode"].isin(WARNED)]).items() if alone else ():
         yield row, _best(alone, score), True
 
 
@@ -157,31 +159,8 @@ LEG = r"leg [0-9]+( \([\w-]+\))?"
 """The way over one leg where there is one for each leg."""
 
 
-class BetterLegs(NamedTuple):
-    """The runs of a comparison without those over worse legs, and what was left out in words."""
-
-    runs: pd.DataFrame
-    sentences: list[str]
-
-
-class _Rank(NamedTuple):
-    """The number by which legs are ranked."""
-
-    column: Column
-    higher_is_better: bool
-
-    def mean(self, runs: pd.DataFrame) -> float:
-        """Return the mean of runs that are ok; NaN where there are none."""
-        return float(pd.Series(values_of(runs, self.column.measure), dtype="float64").mean())
-
-    def goodness(self, runs: pd.DataFrame) -> float:
-        """Return how good runs are; more is better."""
-        mean = self.mean(runs)
-        return -math.inf if math.isnan(mean) else mean if self.higher_is_better else -mean
-
-
-def better_legs(results: pd.DataFrame) -> BetterLegs:
-    """Return the runs to be shown: of each transport over one leg those of its better leg.
+def better_legs(results: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Return the runs of each transport over its better leg alone, and the others in sentences.
 
     Better is the higher mean goodput; without a goodput what viewers or callers feel first, or the
     lower delay, or the shorter time. Only runs that are ok count; of equal legs the first is taken.
@@ -197,24 +176,33 @@ def better_legs(results: pd.DataFrame) -> BetterLegs:
         runs = alone[alone["transport"] == transport]
         rows = _rows(runs)
         ok = {name: row[row["status"] == "ok"] for name, row in rows.items()}
-        rank = _rank(runs[runs["status"] == "ok"])
-        best = max(rows, key=lambda name: rank.goodness(ok[name]))
+        column, sign = _ranking(runs[runs["status"] == "ok"])
+        means = {name: _mean(row, column.measure) for name, row in ok.items()}
+        signed = {
+            name: -math.inf if math.isnan(mean) else sign * mean for name, mean in means.items()
+        }
+        best = max(signed, key=signed.__getitem__)
         fine = [name for name, row in rows.items() if set(row["status"]) <= set(FINE)]
         others = [name for name in fine if name != best]
         worse += [place for name in others for place in rows[name].index]
         if others and len(ok[best]):
-            numbers = {name: rank.column.as_text(rank.mean(row)) for name, row in ok.items()}
+            numbers = {name: column.as_text(mean) for name, mean in means.items()}
             rest = ", ".join(f"{name} {numbers[name]}" for name in others)
             sentences.append(f"The better leg alone is {best}: {numbers[best]}; {rest}.")
-    return BetterLegs(results.drop(index=worse), sentences)
+    return results.drop(index=worse), sentences
 
 
-def _rank(ok: pd.DataFrame) -> _Rank:
+def _mean(ok: pd.DataFrame, measure: str) -> float:
+    return float(pd.Series(values_of(ok, measure), dtype="float64").mean())
+
+
+def _ranking(ok: pd.DataFrame) -> tuple[Column, float]:
+    """Return the number by which legs are ranked, and 1 where more of it is better, else -1."""
     columns = columns_of(ok) if len(ok) else ()
     known = [column for column in columns if any(pd.notna(values_of(ok, column.measure)))]
     felt = {criteria[0].measure: criteria[0] for criteria in CRITERIA.values()}
     for column in known:
         if column.measure in felt:
-            return _Rank(column, higher_is_better=felt[column.measure].sign > 0)
+            return column, math.copysign(1, felt[column.measure].sign)
     delays = (column for column in known if column.measure.endswith("_ms"))
-    return _Rank(next(delays, Column("completion_s", "time\ns")), higher_is_better=False)
+    return next(delays, Column("completion_s", "time\ns")), -1

@@ -6,8 +6,9 @@ Rules:
   one stack. Else the best way of Dual Connectivity and of multipath are, or the best two.
 * Runs of one seed meet the same losses and jitter: they are a pair. What is judged is the mean
   difference of their scores (`named.Criterion`), with Student's 95 % interval over pairs. Of
-  goodputs it is their ratio, of videos and calls each number that viewers and callers feel, in one
-  sentence. The intervals are not widened for their number.
+  goodputs it is their ratio, of videos and calls each number that viewers and callers feel: the
+  main one, and those that differ by more than their margin. The intervals are not widened for
+  their number.
 * Fewer than four pairs have an interval that says nothing, and their sentence says so.
 * The reason is the sign by which the worse run of the first pair differs most from the better one
   (`limiting_factors`), if the first number is clearly worse, or there is one pair.
@@ -16,18 +17,19 @@ Rules:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.numbers import for_json, significant
+from minitopo_dc.numbers import for_json, short, significant
 from minitopo_dc.results.measures.limiting_factors import Reason, reason
 from minitopo_dc.results.measures.named import Criterion, criteria_of
 from minitopo_dc.results.measures.row_pairs import RowPair, row_pairs
-from minitopo_dc.statistics import CONFIDENCE, Paired, paired_difference
+from minitopo_dc.statistics import CONFIDENCE, Outcome, Paired, paired_difference
 
 FEWEST = 4
 """Pairs of an interval that is told: of fewer it is so wide that it tells nothing."""
@@ -61,7 +63,8 @@ class Difference:
     @property
     def is_seen(self) -> bool:
         """Return whether there is a difference, of a ratio one in three digits."""
-        return f"{math.exp(self.paired.mean):.3g}" != "1" if self.criterion.is_ratio else True
+        mean = self.paired.mean
+        return f"{math.exp(mean):.3g}" != "1" if self.criterion.is_ratio else bool(mean)
 
     @property
     def better(self) -> str:
@@ -78,8 +81,14 @@ class Difference:
         return self.better == self.ways[1] or (is_single and self.paired.mean < 0)
 
     @property
+    def matters(self) -> bool:
+        """Return whether the difference is beyond the measure's margin, and no chance is seen."""
+        is_chance = self.paired.pairs >= FEWEST and not self.better
+        return abs(self.paired.mean) > self.criterion.limit and not is_chance
+
+    @property
     def sentence(self) -> str:
-        """Return which way is better by a ratio, by how much, and how sure that is."""
+        """Return both means, which way is better, by how much, and how sure that is."""
         named = zip(self.ways, self.means, strict=True)
         shown = ", ".join(f"{way} {significant(mean)}" for way, mean in named)
         name = "" if self.criterion.words == "goodput" else self.criterion.words
@@ -93,7 +102,8 @@ class Difference:
         low, high = _ends(paired.interval, turn)
         far = f"{way} is {judged.by(abs(paired.mean))}" if self.is_seen else "no difference"
         if not paired.pairs:
-            return "no ratio, as no seed has a number above 0 of both"
+            words = "ratio" if judged.is_ratio else "difference"
+            return f"no {words}, as no seed has a number{' above 0' * judged.is_ratio} of both"
         if math.isclose(low, high, abs_tol=1e-9):
             words = f"{far} (the same with {self.seeds_shown})"
         elif paired.pairs < FEWEST:
@@ -108,14 +118,12 @@ class Difference:
 
     @property
     def phrase(self) -> str:
-        """Return the difference of the values, and whether the first way is better or worse."""
-        unit = f" {self.criterion.difference_unit}".rstrip()
-        sign, interval = self.criterion.sign, self.paired.interval
-        words = f"{self.criterion.words} {_signed(sign * self.paired.mean)}{unit}"
-        if self.paired.pairs < FEWEST:
-            return words
-        better = {"": "no clear difference", self.ways[0]: "better"}.get(self.better, "worse")
-        return f"{words} ({' to '.join(map(_signed, _ends(interval, sign)))}: {better})"
+        """Return a measure beside the main one: which way is better by how much, from what."""
+        worse, better = self.means if self.paired.mean < 0 else self.means[::-1]
+        way = self.ways[self.paired.mean < 0]
+        values = f"{significant(better)}, not {significant(worse)}"
+        words = f"{way} has the better {self.criterion.words}"
+        return f"{words}, {f'{values} {self.criterion.unit}'.rstrip()}"
 
     def to_json(self) -> dict[str, Any]:
         """Return it for programs; above 0 the first way is better, whatever is judged."""
@@ -172,10 +180,6 @@ def _lost_text(lost: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {why}" for why, number in lost.items())
 
 
-def _signed(value: float) -> str:
-    return f"{'+' if value > 0 else ''}{significant(value)}"
-
-
 @dataclass(frozen=True)
 class Finding:
     """Two ways that were compared."""
@@ -187,7 +191,9 @@ class Finding:
     reason: Reason
     """Why the worse one was worse."""
     warning: bool = False
-    """Whether it warns that Dual Connectivity is worse than one leg alone."""
+    """Whether it warns that a way over several legs is worse than one leg alone."""
+    protocol: str = ""
+    """By which multipath is done, if Dual Connectivity is set against it: `mpquic`, `mptcp`."""
 
     @property
     def main(self) -> Difference:
@@ -205,25 +211,29 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """Return what was found and how sure it is, and in a second sentence why."""
+        """Return what was found and how sure it is, what else differs, and why."""
         main = self.main
-        what = main.sentence if main.criterion.is_ratio else self._of_each_number()
-        why = self.reason.sentence(main.ways[main.paired.mean >= 0])
-        return f"{'Warning: ' if self.warning else ''}{what}{f' {why}' if why else ''}"
+        lines = [f"{'Warning: ' if self.warning else ''}{main.sentence}"]
+        lines += [_of_others(self.differences[1:])]
+        lines += [self.reason.sentence(main.ways[main.paired.mean >= 0])]
+        return " ".join(filter(None, lines))
 
-    def _of_each_number(self) -> str:
-        (first, second), paired = self.main.ways, self.main.paired
-        seeds = self.main.seeds_shown
-        how = f"{seeds}, more are needed for intervals"
-        if paired.pairs >= FEWEST:
-            how = f"with 95 % intervals, {seeds}"
-        numbers = ", ".join(difference.phrase for difference in self.differences)
-        words = f"{first} less {second} ({how}): {numbers}"
-        if paired.lost:
-            ends = _ends(paired.other[1], self.main.criterion.sign)
-            turned = f"if it went the other way there, {' to '.join(map(_signed, ends))}"
-            words += f"; {_lost_text(paired.lost)}: {turned} of the first number"
-        return f"{words}."
+
+def _of_others(differences: Iterable[Difference]) -> str:
+    """Return the measures beside the main one that differ beyond their margins, in a sentence."""
+    phrases = [found.phrase for found in differences if found.matters]
+    return f"{'; '.join(phrases)}." if phrases else ""
+
+
+def beside_main(runs: pd.DataFrame, ways: tuple[str, str]) -> Iterator[str]:
+    """Yield in which measures beside the main one two ways differ, where they do.
+
+    Raises:
+        ResultError: a file of a run is missing or broken.
+    """
+    others = criteria_of(runs)[1:]
+    made = (difference(criterion.scored(runs), ways, criterion) for criterion in others)
+    yield from filter(None, [_of_others(made)])
 
 
 def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding]:
@@ -256,4 +266,92 @@ def _finding(
     first, second = (Path(pair.runs[f"directory_{end}"].iloc[0]) for end in "xy")
     places = (first, second) if main.paired.mean < 0 else (second, first)
     tells = main.better or (main.criterion.is_ratio and main.paired.pairs == 1)
-    return Finding(pair.stack, differences, reason(*places) if tells else Reason(), pair.warning)
+    why = reason(*places) if tells else Reason()
+    row, protocol = pair.runs.iloc[0], ""
+    if (row["mode_x"], row["mode_y"]) == ("dc", "multipath"):
+        protocol = row["transport_y"].partition("-")[0]
+    return Finding(pair.stack, differences, why, pair.warning, protocol)
+
+
+SIDES: Mapping[Outcome, str] = {"better": "DC", "worse": "multipath"}
+OTHERS: Mapping[Outcome, str] = {"tie": "a tie", "open": "not enough evidence"}
+DEPENDS, AGREE = "it depends on the stack", "the stacks agree"
+
+
+def of_stacks(known: Mapping[str, tuple[Outcome, Difference]]) -> str:
+    """Return whether what is better depends on the stack, in a sentence; empty: there is one.
+
+    Args:
+        known: by stack the outcome of Dual Connectivity against multipath, and the difference.
+    """
+    if len(known) < 2:
+        return ""
+    words = []
+    for stack, (side, found) in known.items():
+        by = found.criterion.by(abs(found.paired.mean))
+        words.append(f"with {stack} {f'{SIDES[side]} is {by}' if side in SIDES else OTHERS[side]}")
+    depends = len({side for side, _ in known.values()}) > 1
+    text = ", ".join(words)
+    return f"{text[0].upper()}{text[1:]}: {DEPENDS if depends else AGREE}."
+
+
+def agreement(found: Sequence[Finding], margin: float) -> str:
+    """Return `of_stacks` of what was found over several stacks of MP-QUIC, by their means.
+
+    Args:
+        found: of one comparison.
+        margin: of a ratio, up to which there is a tie; other differences are ties unless clear.
+    """
+    known: dict[str, tuple[Outcome, Difference]] = {}
+    for finding in found:
+        if finding.protocol == "mpquic":
+            mean, clear = finding.main.paired.mean, finding.main.better
+            limit = math.log1p(margin)
+            if not finding.main.criterion.is_ratio:
+                limit = 0 if clear else math.inf
+            side: Outcome = "better" if mean > limit else "worse" if mean < -limit else "tie"
+            known[finding.stack] = side, finding.main
+    return of_stacks(known)
+
+
+def with_primary(way: str, leg: int) -> str:
+    """Return the name of a way with another primary leg than the scenario's."""
+    return f"{way}; primary leg {leg}"
+
+
+def of_roles(runs: pd.DataFrame, pairs: Iterable[tuple[str, str]], legs: int) -> Iterator[str]:
+    """Yield what another primary leg makes of pairs of ways, or that it makes no difference.
+
+    Args:
+        runs: of the ways, and of the same with another primary leg (`with_primary`).
+        pairs: those that were compared.
+        legs: how many there are.
+
+    Raises:
+        ResultError: a file of a run is missing or broken.
+    """
+    criterion = criteria_of(runs)[0]
+    scored, known, matters = criterion.scored(runs), set(runs["way"]), False
+    tried = [
+        (pair, leg, others)
+        for pair, leg in product(pairs, range(1, legs + 1))
+        for others in [tuple(with_primary(way, leg) for way in pair)]
+        if known.issuperset(others)
+    ]
+    for pair, leg, others in tried:
+        changes = [difference(scored, both, criterion) for both in zip(others, pair, strict=True)]
+        if any(change.matters for change in changes):
+            matters = True
+            by = " and ".join(_change(change) for change in changes)
+            found = replace(difference(scored, others, criterion), ways=pair)
+            yield f"With leg {leg} as the primary one ({by}): {found.sentence}"
+    if tried and not matters:
+        limit = f"{criterion.in_unit(criterion.limit):.3g} {criterion.difference_unit}"
+        yield f"Another primary leg changes neither way by more than {limit}."
+
+
+def _change(change: Difference) -> str:
+    """Return by how much a measure changes: `-45 %`, `+3.2 ms`."""
+    judged, mean = change.criterion, change.criterion.sign * change.paired.mean
+    value = judged.in_unit(mean)
+    return f"{'+' if value > 0 else ''}{short(value)} {judged.difference_unit}"

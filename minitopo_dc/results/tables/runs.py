@@ -60,21 +60,17 @@ BOOKKEEPING: Final = frozenset(
 _FLOW = re.compile(r"flow_\d+_")
 
 
-class ColumnError(InputError):
-    """A name that no column of a table of runs has."""
-
-
 def check_columns(table: pd.DataFrame, *names: str | None) -> None:
     """Refuse names that a table has no column of.
 
     Raises:
-        ColumnError: a column is not there; the message has the known ones.
+        InputError: a column is not there; the message has the known ones.
     """
     for name in names:
         if name is not None and name not in table:
             hint = did_you_mean(name, list(map(str, table)))
             known = ", ".join(map(str, table))
-            raise ColumnError(f"no column {name}; {hint}{hint and '; '}known: {known}")
+            raise InputError(f"no column {name}; {hint}{hint and '; '}known: {known}")
 
 
 def label_of(name: str) -> str:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import ClassVar, Literal
 
-from minitopo_dc.runners.base import Builder, Size, Transfer, read_report, runner
-from minitopo_dc.runners.processes.process import last_json
+from minitopo_dc.runners.base import Builder, Size, runner
 from minitopo_dc.runners.quic import MEBIBYTE, BuiltInQuicRunner, QuicEnd, QuicOptions
 from minitopo_dc.runners.virtual import VirtualTransport
-from minitopo_dc.workloads import Measurement
 
-from .library import NAME, build, missing
+from .library import NAME, build, obstacle
 
 
 class Options2020(QuicOptions):
@@ -28,19 +25,10 @@ class Options2020(QuicOptions):
     max_datagram_bytes: Literal[1280] = 1280
 
 
-class ServerSettings(QuicEnd):
-    """Settings of the server program."""
+class EndSettings(QuicEnd):
+    """Settings of the program of either end."""
 
     options: Options2020
-    key: Path
-
-
-class ClientSettings(QuicEnd):
-    """Settings of the client program."""
-
-    options: Options2020
-    bind: str
-    """The client's address."""
 
 
 @runner("quic-aioquic-2020")
@@ -48,6 +36,9 @@ class Aioquic2020Runner(BuiltInQuicRunner):
     """QUIC on one path with NewReno, by aioquic of spring 2020 as asyncio drove it."""
 
     multipath: ClassVar[bool] = False
+    end_type: ClassVar[type[QuicEnd]] = EndSettings
+    server_program: ClassVar[str] = f"{__package__}.server"
+    client_program: ClassVar[str] = f"{__package__}.client"
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno",)
     carries_ends: ClassVar[bool] = False
     packages: ClassVar[tuple[str, ...]] = ("aioquic",)  # its buffers and packet protection
@@ -56,28 +47,12 @@ class Aioquic2020Runner(BuiltInQuicRunner):
     set_up: ClassVar[bool] = True
     builds: ClassVar[Mapping[str, Builder]] = {NAME: build}
 
-    def missing(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Return how to get it, None if it is here."""
-        return missing()
-
-    def server_command(self, transfer: Transfer) -> list[str]:
-        """Return the command of the server program."""
-        settings = ServerSettings(**self._end(transfer, "server"), key=transfer.key)
-        return settings.command(f"{__package__}.server", transfer.server_settings)
-
-    def client_command(self, transfer: Transfer) -> list[str]:
-        """Return the command of the client program."""
-        settings = ClientSettings(
-            **self._end(transfer, "client"), bind=transfer.client_addresses[0]
-        )
-        return settings.command(f"{__package__}.client", transfer.client_settings)
+        return obstacle()
 
     def virtual(self) -> VirtualTransport | None:
         """Return both ends for the virtual clock, as aioquic takes time as an argument."""
         from .virtual import Pair2020  # noqa: PLC0415 (its weight)
 
         return Pair2020
-
-    def read(self, transfer: Transfer) -> Measurement:
-        """Return the client's report, after a check of what arrived."""
-        return read_report(last_json(transfer.client_output, "client"), transfer.workload)

@@ -14,10 +14,10 @@ from minitopo_dc.runners.processes.udp_socket import StopSignal, receive_batch, 
 
 from .endpoint import BodyServer, Log2020
 from .library import module
-from .runner import ServerSettings
+from .runner import EndSettings
 
 
-def serve(udp: socket.socket, stop: StopSignal, settings: ServerSettings) -> None:
+def serve(udp: socket.socket, stop: StopSignal, settings: EndSettings) -> None:
     """Serve connections until the signal came and the present one has ended."""
     number = 0
     while not stop.requested:
@@ -36,7 +36,7 @@ def serve(udp: socket.socket, stop: StopSignal, settings: ServerSettings) -> Non
 
 def main() -> None:
     """Serve until the signal came."""
-    settings = ServerSettings.given()
+    settings = EndSettings.given()
     module("h3.connection")  # before the first datagram: it takes a while
     udp = socket.socket(address_family(settings.address), socket.SOCK_DGRAM)
     udp.bind((settings.address, settings.port))

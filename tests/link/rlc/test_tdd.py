@@ -13,14 +13,14 @@ from minitopo_dc.link import AnyLeg, ConstantDelay, LegParameters, RlcParameters
 from minitopo_dc.link.rlc.leg import make_leg
 from minitopo_dc.link.rlc.parameters import Drx
 from minitopo_dc.link.rlc.tdd import TddPattern
-from minitopo_dc.native.leg import NativeLeg
+from tests.native.driven import DrivenLeg
 
 US = 1000
 MS = 1_000_000
 SLOT = MS // 2
 RATE = 100_000_000
 ALONE = LegParameters(delay=ConstantDelay(0), queue_packets=None)
-MAKERS: list[Callable[..., AnyLeg[Any]]] = [make_leg, NativeLeg]
+MAKERS: list[Callable[..., AnyLeg[Any]]] = [make_leg, DrivenLeg]
 DOWN = TddPattern("DDDSU")
 UP = TddPattern("DDDSU", "U")
 

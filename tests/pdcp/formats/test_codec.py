@@ -20,7 +20,7 @@ from minitopo_dc.pdcp import (
     flow_id,
     sn_format,
 )
-from minitopo_dc.pdcp.formats.classify import ACK, FIN, RST, SYN, TCP, UDP
+from minitopo_dc.pdcp.classify import ACK, FIN, RST, SYN, TCP, UDP
 
 formats = st.sampled_from([sn_format(12), sn_format(16), sn_format(18)])
 

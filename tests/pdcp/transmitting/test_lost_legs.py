@@ -17,7 +17,7 @@ from minitopo_dc.pdcp import (
     Recovery,
     ThresholdPolicy,
 )
-from minitopo_dc.pdcp.formats.report import StatusReport
+from minitopo_dc.pdcp.report import StatusReport
 from minitopo_dc.pdcp.transmitting.buffers import BufferedSdu
 from minitopo_dc.pdcp.transmitting.legs import BearerLeg, BearerLegs
 from minitopo_dc.trace import RateTrace

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.fields import IpVersion
-from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.real.run.calibration import send_through
-from minitopo_dc.real.run.real import run_real
+from minitopo_dc.real.calibration import send_through
+from minitopo_dc.real.hosts import EmulatedHost
+from minitopo_dc.real.run import run_real
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.workloads import Ping

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.real.network.elements import Testbed
-from minitopo_dc.real.run.real import run_real
+from minitopo_dc.real.elements import Testbed
+from minitopo_dc.real.run import run_real
 from minitopo_dc.results.logs.quic import server_recovery
 from minitopo_dc.results.measures.utilisation import flow_rates, link_utilisation
 from minitopo_dc.runners.base import get_runner
@@ -115,7 +115,7 @@ def test_a_split_uplink_of_a_flow_on_leg_2_is_numbered_and_arrives_whole(tmp_pat
 
 @pytest.mark.long
 def test_mptcp_competes_without_a_bearer(tmp_path: Path) -> None:
-    if reason := get_runner("mptcp").unsupported("reno"):
+    if reason := get_runner("mptcp").run_obstacle("reno"):
         pytest.skip(reason)
     several = [*[{"mode": "multipath"}] * 2, {"mode": "sc", "transport": "tcp"}]
     fields = of_flows(*several, transport="mptcp", options={})

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from minitopo_dc.fields import IpVersion, SettingsError
+from minitopo_dc.real.calibration import Arrivals
 from minitopo_dc.real.machine import probe_kernel
-from minitopo_dc.real.run.calibration import Arrivals
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario.element import ElementSettings
 from tests import REPOSITORY

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.real.run.real import run_real
+from minitopo_dc.real.run import run_real
 from tests.virtual.whole_runs.test_round_trips import STACKS, Stack
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]

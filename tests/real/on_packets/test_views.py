@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.fields import IpVersion
-from minitopo_dc.real.run.calibration import Arrivals
+from minitopo_dc.real.calibration import Arrivals
 from minitopo_dc.results.measures.account import packet_account
 from tests.real.testbed import running_testbed, scenario
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minitopo_dc.real.run.real import run_real
+from minitopo_dc.real.run import run_real
 from minitopo_dc.results.logs import connection_log, sender_recovery
 from minitopo_dc.virtual.run import run_virtual
 from tests.real.testbed import running_testbed

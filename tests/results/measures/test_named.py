@@ -113,14 +113,14 @@ def row(leg: int, *goodputs: float, transport: str = "tcp") -> Rows:
 
 
 def shown(runs: Rows) -> list[str]:
-    return list(dict.fromkeys(better_legs(table_of(runs)).runs["way"]))
+    return list(dict.fromkeys(better_legs(table_of(runs))[0]["way"]))
 
 
 def test_of_each_transport_the_leg_with_the_higher_mean_goodput_is_kept() -> None:
     runs = row(1, 8, 9) | row(2, 7, 12) | row(1, 5, transport="quic") | row(2, 4, transport="quic")
     runs["DC (batch)"] = [result("tcp", "dc")]
     assert shown(runs) == ["leg 2 (tcp)", "leg 1 (quic)", "DC (batch)"]
-    assert better_legs(table_of(runs)).sentences[0] == (
+    assert better_legs(table_of(runs))[1][0] == (
         "The better leg alone is leg 2 (tcp): goodput 9.50 Mbit/s; leg 1 (tcp) goodput 8.50 Mbit/s."
     )
 
@@ -158,7 +158,7 @@ def test_a_leg_with_failed_runs_is_neither_the_better_one_nor_left_out() -> None
 def test_what_cannot_run_is_one_row_without_a_word() -> None:
     runs = {f"leg {leg}": [no_result("tcp", "sc", "unsupported", "no")] for leg in (1, 2)}
     assert shown(runs) == ["leg 1"]
-    assert better_legs(table_of(runs)).sentences == []
+    assert better_legs(table_of(runs))[1] == []
 
 
 def run(root: Path, number: int, packets: int, lost: int, **downlink: Any) -> None:

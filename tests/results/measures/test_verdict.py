@@ -11,11 +11,18 @@ import pytest
 
 from minitopo_dc.results.measures import verdict
 from minitopo_dc.results.measures.limiting_factors import Reason
-from minitopo_dc.results.measures.verdict import Finding, findings
+from minitopo_dc.results.measures.verdict import (
+    Finding,
+    agreement,
+    findings,
+    of_roles,
+    with_primary,
+)
 from minitopo_dc.results.run_result import RunResult
 from tests.results.synthetic_runs import no_result, result, table_of
 
 STACKS = {"quic-picoquic": "picoquic", "mpquic-picoquic": "picoquic", "tcp": "Linux"}
+STACKS |= {"quic-noq": "noq", "mpquic-noq": "noq", "mptcp": "Linux"}
 
 
 NAMES = {"sc": "leg 1", "dc": "DC", "atsss": "ATSSS-LL", "multipath": "MP-QUIC"}
@@ -217,22 +224,31 @@ def media_row(kind: str, mode: str, *seeds: dict[str, float], split: str = "") -
 
 
 def call(late: float, p99: float) -> dict[str, float]:
-    return {"late_share": late, "frame_delay_p95_ms": 40.0, "frame_delay_p99_ms": p99, "freezes": 0}
+    delays = {"frame_delay_p50_ms": 20.0, "frame_delay_p95_ms": 40.0, "frame_delay_p99_ms": p99}
+    return {"late_share": late, "freezes": 0, **delays}
 
 
-def test_a_call_is_judged_by_late_frames_and_shows_every_number() -> None:
+def test_a_call_is_judged_by_late_frames_and_tells_what_else_differs() -> None:
     (finding,) = findings_of(
         media_row("realtime", "dc", *(call(0.1 + n / 100, 90 + 5 * (-1) ** n) for n in range(4))),
-        media_row("realtime", "multipath", *(call(0.05 + n / 100, 90) for n in range(4))),
+        media_row("realtime", "multipath", *(call(0.05 + n / 100, 130) for n in range(4))),
     )
     assert (*finding.main.ways, finding.main.paired.pairs) == ("DC", "MP-QUIC", 4)
     assert finding.main.better == "MP-QUIC"
     assert finding.sentence == (
-        "DC less MP-QUIC (with 95 % intervals, 4 seeds): "
-        "late or lost frames +5.00 percentage points (+5.00 to +5.00: worse), "
-        "95th percentile of frame delay 0 ms (0 to 0: no clear difference), "
-        "99th percentile of frame delay 0 ms (-9.19 to +9.19: no clear difference), "
-        "freezes 0 (0 to 0: no clear difference)."
+        "Late or lost frames: DC 11.5, MP-QUIC 6.50 %: "
+        "MP-QUIC is 5.0 percentage points better (the same with 4 seeds). "
+        "DC has the better 99th percentile of frame delay, 90.0, not 130 ms."
+    )
+
+
+def test_a_measure_beside_the_main_one_is_told_beyond_its_margin_only() -> None:
+    (finding,) = findings_of(
+        media_row("realtime", "dc", *[call(0, 90)] * 4),
+        media_row("realtime", "multipath", *[call(0, 99)] * 4),
+    )
+    assert finding.sentence == (
+        "Late or lost frames: DC 0, MP-QUIC 0 %: no difference (the same with 4 seeds)."
     )
 
 
@@ -243,7 +259,7 @@ def test_a_call_that_failed_is_counted_and_turned_against_the_others() -> None:
         media_row("realtime", "multipath", *[call(0.05, 90)] * 5),
     )
     assert finding.main.paired.lost == {"failed": 1}
-    assert "(with 95 % intervals, 4 of 5 seeds)" in finding.sentence
+    assert "percentage points, 4 of 5 seeds)" in finding.sentence
     assert "; 1 failed: if it went the other way there, -" in finding.sentence
 
 
@@ -256,7 +272,11 @@ def test_of_a_video_higher_is_better_where_it_is_bitrate() -> None:
     )
     assert finding.main.ways == ("DC (least-delay)", "DC (batch)")
     assert {difference.better for difference in finding.differences} == {"DC (least-delay)"}
-    assert finding.sentence.count(": better)") == 4
+    assert finding.sentence.endswith(
+        "better (the same with 4 seeds). DC (least-delay) has the better stalls, 0, not 1.00; "
+        "DC (least-delay) has the better time stalled, 0, not 2.00 s; "
+        "DC (least-delay) has the better bitrate, 6.00, not 5.00 Mbit/s."
+    )
     assert [difference.paired.mean for difference in finding.differences] == pytest.approx(
         [2, 1, 2, 1]
     )
@@ -267,7 +287,7 @@ def test_one_seed_of_a_call_has_no_interval_and_nobody_is_better() -> None:
         media_row("realtime", "dc", call(0.1, 90)),
         media_row("realtime", "multipath", call(0.0, 80)),
     )
-    assert "(1 seed, more are needed for intervals)" in finding.sentence
+    assert "(1 seed, more are needed for an interval)" in finding.sentence
     assert not any(difference.better for difference in finding.differences)
     shown = json.loads(json.dumps(finding.to_json(), allow_nan=False))
     assert shown["differences"][0]["low"] is None
@@ -279,7 +299,7 @@ def test_dc_is_warned_of_only_where_it_has_clearly_more_late_frames_than_one_leg
     worse = media_row("realtime", "sc", call(0.05, 90), call(0.06, 90), call(0.07, 90))
     equal = media_row("realtime", "sc", call(0.09, 90), call(0.12, 90), call(0.12, 90))
     (warning,) = findings_of(dual, worse)
-    assert warning.sentence.startswith("Warning: DC less leg 1")
+    assert warning.sentence.startswith("Warning: Late or lost frames: DC 11.0, leg 1 6")
     assert not findings_of(dual, equal)
 
 
@@ -301,10 +321,86 @@ def test_from_twice_on_a_factor_is_told_and_an_interval_from_four_seeds_on(
     assert finding.sentence.partition(": ")[2] == words
 
 
-def test_a_number_that_no_run_has_is_a_dash() -> None:
+def test_a_number_that_no_run_has_is_left_out() -> None:
     (finding,) = findings_of(
         media_row("realtime", "dc", {"late_share": 0.1}, {"late_share": 0.1}),
         media_row("realtime", "multipath", {"late_share": 0.1}, {"late_share": 0.1}),
     )
     assert math.isnan(finding.differences[1].paired.mean)
-    assert "95th percentile of frame delay - ms" in finding.sentence
+    assert finding.sentence.endswith("no difference (the same with 2 seeds).")
+
+
+@pytest.mark.parametrize(
+    ("transport", "mode"), [("quic-picoquic", "atsss"), ("mpquic-picoquic", "multipath")]
+)
+def test_each_way_over_several_legs_below_one_leg_alone_is_warned_of(
+    transport: str, mode: str
+) -> None:
+    alone = row("quic-picoquic", "sc", 41, 42)
+    (warning,) = findings_of(alone, row(transport, mode, 0.8, 0.8))
+    assert warning.sentence.startswith(f"Warning: {NAMES[mode]} 0.800, leg 1 41.5 Mbit/s: ")
+
+
+def over_two_stacks(picoquic: float, noq: float) -> str:
+    """What is said of Dual Connectivity with these goodputs, and 100 of each multipath."""
+    made = findings_of(
+        row("quic-picoquic", "dc", picoquic, variant="picoquic"),
+        row("mpquic-picoquic", "multipath", 100, variant="picoquic"),
+        row("quic-noq", "dc", noq, variant="noq"),
+        row("mpquic-noq", "multipath", 100, variant="noq"),
+        row("tcp", "dc", 300),
+        row("mptcp", "multipath", 100, variant="TCP"),
+    )
+    return agreement(made, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("goodputs", "sentence"),
+    [
+        ((103, 112), "With picoquic a tie, with noq DC is 12 % faster: it depends on the stack."),
+        ((80, 112), "multipath is 25 % faster, with noq DC is 12 % faster: it depends"),
+        (
+            (110, 112),
+            "picoquic DC is 10 % faster, with noq DC is 12 % faster: the stacks agree.",
+        ),
+        ((100, 96), "With picoquic a tie, with noq a tie: the stacks agree."),
+    ],
+)
+def test_stacks_of_mp_quic_agree_or_not(goodputs: tuple[float, float], sentence: str) -> None:
+    assert sentence in over_two_stacks(*goodputs)
+
+
+def test_one_stack_has_nothing_to_agree_with() -> None:
+    made = findings_of(
+        row("quic-picoquic", "dc", 30),
+        row("mpquic-picoquic", "multipath", 20),
+        row("tcp", "dc", 10),
+        row("mptcp", "multipath", 20),
+    )
+    assert agreement(made, 0.05) == ""
+
+
+def with_roles(dual: float, several: float) -> list[str]:
+    """What is said of another primary leg with these goodputs, where leg 1 gives 40 and 41."""
+    pair = ("DC", "MP-QUIC")
+    runs = dict(
+        [
+            row("quic-picoquic", "dc", *[40] * 4),
+            row("mpquic-picoquic", "multipath", *[41] * 4),
+        ]
+    )
+    for way, goodput in zip(pair, (dual, several), strict=True):
+        mode = runs[way][0].mode
+        runs[with_primary(way, 2)] = row(runs[way][0].transport, mode, *[goodput] * 4)[1]
+    return list(of_roles(table_of(runs), [pair], 2))
+
+
+def test_another_primary_leg_is_told_with_what_it_changes() -> None:
+    assert with_roles(20, 30) == [
+        "With leg 2 as the primary one (-50 % and -27 %): DC 20.0, MP-QUIC 30.0 Mbit/s: "
+        "MP-QUIC is 50 % faster (the same with 4 seeds)."
+    ]
+
+
+def test_another_primary_leg_that_changes_less_than_the_margin_is_said_to() -> None:
+    assert with_roles(41, 40) == ["Another primary leg changes neither way by more than 5 %."]

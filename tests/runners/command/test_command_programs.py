@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.runners.addresses import is_port_bound
-from minitopo_dc.runners.command.programs.messages import payloads
+from minitopo_dc.runners.command.programs import payloads
 from tests.runners.hosts import free_port
 
 PROGRAMS = "minitopo_dc.runners.command.programs"
@@ -32,7 +32,7 @@ MESSAGES: dict[str, float] = {
 
 def words(program: str, role: str, **numbers: float) -> list[str]:
     options = [word for name, value in numbers.items() for word in (name, str(value))]
-    return [sys.executable, "-m", f"{PROGRAMS}.{program}", role, "--server", "127.0.0.1", *options]
+    return [sys.executable, "-m", PROGRAMS, program, role, "--server", "127.0.0.1", *options]
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.trace import DEFAULT_COLUMN, RateTrace, TraceError, read_trace
-from minitopo_dc.trace.formats.files import parse_json
+from minitopo_dc.trace.formats import parse_json
 
 S = 10**9
 NETWORK = """[

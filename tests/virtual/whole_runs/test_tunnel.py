@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections import Counter
 from itertools import count
 from pathlib import Path
@@ -43,10 +44,34 @@ def test_a_full_packet_has_the_headers_of_three_protocols_more(tmp_path: Path) -
     ip_and_udp, short_header, tag = 20 + 8, 1 + 8 + 2, 16  # 8: connection ID, 2: packet number
     datagram_frame, http_datagram = 1 + 2, 1 + 1  # type, length; Quarter Stream ID, Context ID
     added = ip_and_udp + short_header + tag + datagram_frame + http_datagram
-    assert size == 1200 + added == 1260
+    assert size == 1200 + added + tunnel.NUMBER_BYTES == 1264
     assert result.leg_bytes is not None
     received = [int(row["bytes"]) for row in rows if row["event"] == "received"]
     assert sum(result.leg_bytes) == sum(received)
+
+
+def test_a_payload_waits_for_those_before_it_and_no_longer_than_the_timer() -> None:
+    waiting = tunnel.Reordering(100)
+    waiting.push(1, b"second", 10)
+    assert (list(waiting.poll(10)), waiting.next_timeout()) == ([], 110)
+    waiting.push(0, b"first", 20)
+    assert (list(waiting.poll(20)), waiting.next_timeout()) == ([b"first", b"second"], math.inf)
+    waiting.push(4, b"fifth", 30)
+    waiting.push(3, b"fourth", 40)  # the third is lost
+    assert list(waiting.poll(129)) == []
+    assert list(waiting.poll(130)) == [b"fourth", b"fifth"]
+    waiting.push(2, b"third", 200)
+    assert list(waiting.poll(200)) == [b"third"]
+
+
+def test_numbers_spare_the_inner_connection_the_disorder_of_two_legs(tmp_path: Path) -> None:
+    legs = [leg(rate_mbps=60, delay_ms=8), leg(rate_mbps=25, delay_ms=35)]
+    goodputs = {}
+    for timer_ms in (0, 100):
+        options = {"tunnel_reordering_ms": timer_ms}
+        fields = {"legs": legs, "workload": {"size_mb": 5}, "options": options}
+        goodputs[timer_ms] = run(tmp_path / str(timer_ms), **fields).goodput_mbps
+    assert goodputs[100] > 1.3 * goodputs[0]
 
 
 def test_lossy_legs_lose_none_of_the_content(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Packets that the element sends itself: copies for a second leg, and reports.
+"""Packets of the element's own: copies for a second leg, reports that it sends, and those it gets.
 
 Copies are needed as the kernel holds one packet and gives one verdict.
 """
@@ -8,13 +8,18 @@ from __future__ import annotations
 import socket
 
 from minitopo_dc.fields import IpVersion
-from minitopo_dc.real.element.kernel.process import inside
+from minitopo_dc.real.element.kernel.loop import clock
+from minitopo_dc.real.element.kernel.process import ElementError, inside
+from minitopo_dc.real.element.kernel.queues import BUDGET
 from minitopo_dc.real.element.kernel.rules import leg_mark
+from minitopo_dc.router.echoes import Send
+from minitopo_dc.router.ip import Address
 
 TTL_OFFSET = 8
 """RFC 791, section 3.1."""
 HOP_LIMIT_OFFSET = 7
 """RFC 8200, section 3."""
+MAX_DATAGRAM = 0xFFFF
 
 
 class Injector:
@@ -77,3 +82,41 @@ def one_hop_further(datagram: bytes) -> bytes:
 
 def _is_ipv6(datagram: bytes) -> bool:
     return datagram[0] >> 4 == 6
+
+
+class ReportReceiver:
+    """The socket that reports or echoes over one leg reach; a source of packets.
+
+    Raises:
+        ElementError: this host has not the address, or something else has the port.
+    """
+
+    def __init__(self, destination: Address, port: int, take: Send) -> None:
+        """Open the socket; `take` gets the data of each datagram, and its time (ns)."""
+        self._take = take
+        family = socket.AF_INET if destination.version == 4 else socket.AF_INET6
+        self._socket = socket.socket(family, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+        try:
+            self._socket.bind((str(destination), port))
+        except OSError as error:
+            self._socket.close()
+            where = f"{destination} port {port}"
+            raise ElementError(f"reports cannot reach {where}: {error.strerror}") from None
+
+    def fileno(self) -> int:
+        """Return the descriptor to wait on."""
+        return self._socket.fileno()
+
+    def read(self) -> None:
+        """Take the reports that wait, at most `BUDGET` of them."""
+        for _ in range(BUDGET):
+            try:
+                data = self._socket.recv(MAX_DATAGRAM)
+            except BlockingIOError:
+                return
+            self._take(data, clock())
+
+    def close(self) -> None:
+        """Close the socket of the reports."""
+        self._socket.close()

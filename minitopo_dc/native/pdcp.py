@@ -1,0 +1,283 @@
+"""PDCP entities of a bearer in C, and the reports that one makes and the other gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from minitopo_dc.native.leg import NativeLeg
+from minitopo_dc.native.library import (
+    NEVER,
+    NotNativeError,
+    library,
+    native_limit,
+    random_state,
+    to_c_time,
+)
+from minitopo_dc.native.policy import AskedPolicy, has_twin, native_policy
+from minitopo_dc.pdcp import (
+    Delivery,
+    FeedbackStatistics,
+    FlowControl,
+    HoldingStatistics,
+    LegReception,
+    PduError,
+    ReceiveStatistics,
+    ReportMaker,
+    SnFormat,
+    SplitPolicy,
+    StatusReport,
+    Timer,
+    TransmitStatistics,
+    WaitingTime,
+    decode_report,
+    sees_legs,
+    sn_format,
+)
+from minitopo_dc.pdcp.report import HEADER_BYTES, MAX_BYTES
+from minitopo_dc.pdcp.transmitting.legs import LEAD_NS
+
+TAKEN, STALE, IMPOSSIBLE = range(3)
+"""What becomes of a report, by the numbers of `pdcp/pdcp.h`."""
+
+
+class NativeTransmitter:
+    """The counterpart of `minitopo_dc.pdcp.TransmittingEntity` in C, for SDUs that are numbers.
+
+    It has neither data recovery, selective duplication nor leg failures. A split policy without a
+    twin in C is asked by a call.
+
+    Raises:
+        NotNativeError: too many legs.
+    """
+
+    def __init__(
+        self,
+        policy: SplitPolicy,
+        states: Sequence[NativeLeg],
+        *,
+        sn_bits: int,
+        reports: bool = False,
+        waits: bool = False,
+        early: bool = False,
+        buffer_limits: tuple[int | None, int | None] = (None, None),
+        discard_timer: int | None = None,
+        flow_control: Sequence[FlowControl] = (),
+        mark_above: int | None = None,
+    ) -> None:
+        """Make an entity over legs; if it `waits`, SDUs wait for a leg as in `SduBuffer`."""
+        check_legs(len(states))
+        module = library()
+        self._ffi, self._lib = module.ffi, module.lib
+        self.policy = policy
+        self._states = tuple(states)  # they have to live as long
+        self._follows = waits or bool(flow_control)
+        numbers = sn_format(sn_bits)
+        self._mask = numbers.modulus - 1
+        self.asked = None if has_twin(policy) else AskedPolicy(policy, len(states), may_wait=waits)
+        """A split policy that C asks; None: it is in C."""
+        split = native_policy(policy, len(states)) if self.asked is None else self.asked.pointer
+        made = self._lib.transmit_new(
+            *(sn_bits, numbers.size, len(states), [leg.pointer for leg in states]),
+            *(split, reports, waits, early, *map(native_limit, buffer_limits)),
+            *map(to_c_time, (discard_timer, LEAD_NS if sees_legs(policy) else None)),
+        )
+        self.pointer = self._ffi.gc(made, self._lib.transmit_free)
+        """The entity itself."""
+        self._marks = mark_above is not None
+        self._lib.transmit_mark_above(self.pointer, to_c_time(mark_above))
+        for leg, control in enumerate(flow_control):
+            state = random_state(Random(control.seed))
+            self._lib.transmit_behind(self.pointer, leg, self._native(control), state)
+        self.feedback = NativeFeedback(self, len(states)) if reports else None
+        self._counters = self._ffi.new("transmit_counters *")
+
+    def disown(self) -> None:
+        """Leave the entity to other C code, which frees it."""
+        self._ffi.gc(self.pointer, None)
+
+    def statistics(self) -> TransmitStatistics:
+        """Return the counters up to now."""
+        counters, legs = self._counters, len(self._states)
+        self._lib.transmit_count(self.pointer, counters)
+        sent = tuple(counters.pdus[0:legs]), tuple(counters.bytes[0:legs])
+        counted = counters.sdus, *sent, counters.dropped_split
+        marked = counters.marked_sdus if self._marks else None
+        if not self._follows:
+            return TransmitStatistics(*counted, marked_sdus=marked)
+        return HoldingStatistics(
+            *counted,
+            marked_sdus=marked,
+            offered=counters.offered,
+            waiting=counters.waiting,
+            waiting_maximum=counters.waiting_maximum,
+            dropped_buffer=counters.dropped_buffer,
+            discarded=counters.discarded,
+            dropped_xn=counters.dropped_xn,
+            xn_packets=counters.xn_packets,
+            resent=0,
+            not_resent=0,
+            duplicated=0,
+        )
+
+    def _native(self, control: FlowControl) -> Any:
+        rate, status_bytes = control.rate_bps or 0, control.status_bytes or 0
+        times = control.interval, control.delay, control.desired_ns
+        limits = (-1 if limit is None else limit for limit in (control.fill_bytes, control.fill))
+        fill = control.fill_packets or 0, *limits
+        fields = *times, status_bytes, control.jitter, rate, *fill, control.loss
+        return self._ffi.new("flow_control *", fields)
+
+
+class NativeFeedback:
+    """The counterpart of `Feedback` in C: it evaluates the receiver's reports."""
+
+    def __init__(self, entity: NativeTransmitter, legs: int) -> None:
+        """Evaluate the reports that reach an entity over `legs` legs."""
+        module = library()
+        self._lib = module.lib
+        self._entity = entity
+        self._legs = legs
+        self._receptions = module.ffi.new("reception[]", legs)
+        self._counted = [0, 0, 0]
+
+    def push(self, data: bytes, now: int) -> None:
+        """Take in the bytes of a report that arrived at `now` (ns)."""
+        try:
+            self._counted[self._take(data, now)] += 1
+        except PduError:
+            self._counted[IMPOSSIBLE] += 1
+
+    def statistics(self) -> FeedbackStatistics:
+        """Return how many reports were used, stale or malformed."""
+        return FeedbackStatistics(*self._counted)
+
+    def _take(self, data: bytes, now: int) -> int:
+        report = decode_report(data, self._legs)
+        if max(leg.next_count for leg in report.legs) >> 62:
+            return IMPOSSIBLE
+        entity = self._entity.pointer
+        if report.status is not None:
+            report.status.near(self._lib.transmit_next_count(entity))
+        for number, leg in enumerate(report.legs):
+            counts = leg.pdus, leg.bytes, leg.reordered, leg.reordering_ns
+            self._receptions[number] = (leg.next_count, *(min(count, NEVER) for count in counts))
+        return int(self._lib.transmit_report(entity, report.number, self._receptions, now))
+
+
+DELIVERIES: tuple[Delivery, ...] = ("in-order", "out-of-order", "off")
+"""By the numbers of `native.h`."""
+MAX_LEGS = 16
+
+
+class NativeReceiver:
+    """The counterpart of `minitopo_dc.pdcp.ReceivingEntity` in C, for SDUs that are numbers.
+
+    Raises:
+        NotNativeError: too many legs.
+    """
+
+    def __init__(
+        self,
+        sn_format: SnFormat,
+        *,
+        t_reordering: Timer,
+        legs: int,
+        delivery: Delivery = "in-order",
+        legs_keep_order: bool = False,
+    ) -> None:
+        """Make an entity that expects COUNT 0 first."""
+        check_legs(legs)
+        module = library()
+        self._ffi, self._lib = module.ffi, module.lib
+        self._legs = legs
+        self._adaptive = t_reordering.is_adaptive
+        self._keeps_order = legs_keep_order
+        timer = to_c_time(t_reordering.ns)
+        if t_reordering.is_adaptive:
+            timer = self._lib.ADAPTIVE_T_REORDERING
+        made = self._lib.receive_new(
+            sn_format.bits, timer, legs, DELIVERIES.index(delivery), legs_keep_order
+        )
+        self.pointer = self._ffi.gc(made, self._lib.receive_free)
+        """The entity itself."""
+        self._counters = self._ffi.new("receive_counters *")
+
+    def disown(self) -> None:
+        """Leave the entity to other C code, which frees it."""
+        self._ffi.gc(self.pointer, None)
+
+    @property
+    def desynchronised(self) -> int:
+        """Return how many PDUs had another COUNT than the one that was concluded from their SN."""
+        return int(self._count().desynchronised)
+
+    def status(self, limit: int = MAX_BYTES) -> StatusReport:
+        """Return the present status report (clause 5.4.1), of at most `limit` bytes."""
+        room = min(limit, MAX_BYTES) - HEADER_BYTES
+        bitmap = self._ffi.new("uint8_t[]", max(room, 1))
+        used = self._lib.receive_status(self.pointer, bitmap, room)
+        return StatusReport(self._count().rx_deliv, bytes(self._ffi.buffer(bitmap, used)))
+
+    def statistics(self) -> ReceiveStatistics:
+        """Return the counters up to now."""
+        counters, legs = self._count(), self._legs
+        pdus = tuple(counters.pdus[0:legs])
+        return ReceiveStatistics(
+            pdus=pdus,
+            delivered=sum(pdus) - counters.duplicates - counters.old - counters.buffered,
+            duplicates=counters.duplicates,
+            old=counters.old,
+            missing=counters.missing,
+            t_reordering_expiries=counters.expiries,
+            buffered=counters.buffered,
+            buffered_maximum=counters.buffered_maximum,
+            waiting=WaitingTime(
+                count=sum(counters.waited[0:legs]),
+                total_ns=sum(counters.waited_ns[0:legs]),
+                maximum_ns=counters.waiting_maximum,
+                histogram=tuple(counters.histogram),
+            ),
+            t_reordering_ns=counters.t_reordering if self._adaptive else None,
+            missing_by_order=counters.missing_by_order if self._keeps_order else None,
+        )
+
+    def _count(self) -> Any:
+        self._lib.receive_count(self.pointer, self._counters)
+        return self._counters
+
+
+class NativeReportMaker(ReportMaker):
+    """Makes reports of what C counts."""
+
+    def __init__(self, entity: Any, sn_format: SnFormat, *, legs: int, **fields: Any) -> None:
+        """Take what `ReportMaker` takes, and a receiving entity in C."""
+        super().__init__(entity, sn_format, legs=legs, **fields)
+        module = library()
+        self._ffi, self._lib = module.ffi, module.lib
+        made = self._lib.report_maker_new(entity.pointer, sn_format.bits, legs)
+        self.pointer = self._ffi.gc(made, self._lib.report_maker_free)
+        """What counts."""
+        self._counts = self._ffi.new("reception[]", legs)
+
+    def disown(self) -> None:
+        """Leave the counters to other C code, which frees them."""
+        self._ffi.gc(self.pointer, None)
+
+    def _receptions(self) -> tuple[LegReception, ...]:
+        self._lib.report_maker_count(self.pointer, self._counts)
+        return tuple(
+            LegReception(leg.next_count, leg.pdus, leg.bytes, leg.reordered, leg.reordering_ns)
+            for leg in self._counts
+        )
+
+
+def check_legs(legs: int) -> None:
+    """Refuse a bearer with more legs than the native core has room for.
+
+    Raises:
+        NotNativeError: it has.
+    """
+    if legs > MAX_LEGS:
+        raise NotNativeError(f"a bearer over {legs} legs, more than {MAX_LEGS}")

@@ -1,1 +1,0 @@
-"""Wire formats of PDCP PDUs and reports, and what is read of the packets that PDUs carry."""

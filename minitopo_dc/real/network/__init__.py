@@ -1,1 +1,0 @@
-"""Mininet hosts and what runs on them: elements, captures, limits."""

@@ -1,1 +1,0 @@
-"""Runs on the real clock: scenarios, calibration, a user's program."""

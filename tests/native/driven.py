@@ -1,0 +1,181 @@
+"""Parts of the native core by themselves, driven packet by packet: packets are numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from minitopo_dc.link import AnyLeg
+from minitopo_dc.native.leg import NativeLeg
+from minitopo_dc.native.library import from_c_time, library
+from minitopo_dc.native.pdcp import NativeReceiver, NativeReportMaker, NativeTransmitter
+from minitopo_dc.pdcp import Pdu
+
+REFUSED, LOST, TAKEN = range(3)
+"""What became of a packet, by the numbers of `link/link.h`."""
+
+
+def numbers_of(following: Callable[[Any], int]) -> list[int]:
+    """Return the numbers that C gives one after the other, until it says that there is no more."""
+    number, numbers = library().ffi.new("uintptr_t *"), []
+    while following(number):
+        numbers.append(number[0])
+    return numbers
+
+
+class DrivenLeg(NativeLeg, AnyLeg[int]):
+    """A leg with the interface of any leg."""
+
+    def pair(self, other: Any) -> None:
+        """Let what the terminal sends on the leg's other direction keep it awake."""
+        assert isinstance(other, NativeLeg)
+        NativeLeg.pair(self, other)
+
+    def push(self, packet: int, size: int, now: int) -> bool:
+        """Take a packet; return False if it is known never to come out."""
+        return bool(self._lib.leg_push_number(self.pointer, packet, size, now) == TAKEN)
+
+    def poll(self, now: int) -> list[int]:
+        """Return all that has arrived at the other end by `now`, in order of arrival."""
+        return numbers_of(partial(self._lib.leg_poll_number, self.pointer, now))
+
+    def dropped(self) -> list[int]:
+        """Return packets promised by :meth:`push` that will not come, since the last call."""
+        return numbers_of(partial(self._lib.leg_dropped_number, self.pointer))
+
+    def next_timeout(self) -> int | None:
+        """Return when to poll next (ns), or None if nothing is under way."""
+        return from_c_time(self._lib.leg_next_timeout(self.pointer))
+
+    def flush(self, now: int, which: Callable[[int], bool] = lambda _: True) -> list[int]:
+        """Take packets out of the queue; return those that :meth:`push` had promised."""
+        handle = self._ffi.new_handle(which)
+        statistics = self.statistics()
+        room = statistics.queue_packets + statistics.air_packets
+        numbers = self._ffi.new("uintptr_t[]", max(room, 1))
+        count = self._lib.leg_flush_numbers(
+            self.pointer, now, self._lib.python_which, handle, numbers, room
+        )
+        return list(numbers[0:count])
+
+    @property
+    def mean_delay_ns(self) -> int:
+        """Return the configured mean propagation delay in ns."""
+        return int(self._lib.leg_mean_delay(self.pointer))
+
+    def backlog_bytes(self, *, now: int) -> int:
+        """Return the bytes not serialised yet."""
+        return int(self._lib.leg_backlog_bytes(self.pointer, now))
+
+    def has_room(self, *, now: int, size: int) -> bool:
+        """Return whether the queue would take a packet of `size` bytes."""
+        return bool(self._lib.leg_has_room(self.pointer, now, size))
+
+    @property
+    def joined_packets(self) -> int:
+        """Return how many packets joined the queue so far."""
+        return int(self._lib.leg_joined_packets(self.pointer))
+
+    def served_packets(self, *, now: int) -> int:
+        """Return the number of the last packet that left the queue with all before it."""
+        return int(self._lib.leg_served_packets(self.pointer, now))
+
+    def service_end(self, *, now: int) -> int | None:
+        """Return when the packet in service is through (ns), None if none is."""
+        return from_c_time(self._lib.leg_service_end(self.pointer, now))
+
+    def rate_bps(self, *, now: int) -> int:
+        """Return the rate at `now` in bit/s."""
+        return int(self._lib.leg_rate_bps(self.pointer, now))
+
+    def drain_ns(self, *, now: int, more: int = 0) -> int | None:
+        """Return how long (ns) the backlog and `more` bytes behind it take, None if unknown."""
+        return from_c_time(self._lib.leg_drain_ns(self.pointer, now, more))
+
+
+class DrivenReceiver(NativeReceiver):
+    """A receiving entity."""
+
+    def push(self, sn: int, sdu: int, leg: int, now: int, count: int | None = None) -> bool:
+        """Take a data PDU that arrived on `leg` at `now`; return False if it is discarded."""
+        true = -1 if count is None else count
+        return bool(self._lib.receive_push_number(self.pointer, sn, true, sdu, leg, now))
+
+    def poll(self, now: int) -> list[int]:
+        """Return the SDUs to hand to upper layers, in order."""
+        return numbers_of(partial(self._lib.receive_poll_number, self.pointer, now))
+
+    def next_timeout(self) -> int | None:
+        """Return the end of t-Reordering (ns), None if it does not run."""
+        return from_c_time(self._lib.receive_next_timeout(self.pointer))
+
+    def variables(self) -> tuple[int, int, int]:
+        """Return RX_DELIV, RX_NEXT and RX_REORD."""
+        counted = self._count()
+        return counted.rx_deliv, counted.rx_next, counted.rx_reord
+
+    def reordering(self) -> list[tuple[int, int]]:
+        """Return how many SDUs of each leg waited and were delivered, and how long (ns)."""
+        counters, legs = self._count(), self._legs
+        return list(zip(counters.waited[0:legs], counters.waited_ns[0:legs], strict=True))
+
+
+class DrivenReports(NativeReportMaker):
+    """What a receiving entity's reports count."""
+
+    def push(self, sn: int, size: int, leg: int) -> None:
+        """Count a PDU with an SDU of `size` bytes that arrived on `leg`."""
+        self._lib.report_maker_push(self.pointer, sn, size, leg)
+
+
+class DrivenTransmitter(NativeTransmitter):
+    """A transmitting entity, whose split policy's error is raised by the call that met it."""
+
+    def __init__(self, *args: Any, **fields: Any) -> None:
+        super().__init__(*args, **fields)
+        self._error: BaseException | None = None
+        if self.asked is not None:
+            self.asked.fail = self._keep
+
+    def _keep(self, error: BaseException) -> None:
+        self._error = error
+
+    def push(self, sdu: int, size: int, now: int) -> bool:
+        """Take an SDU of `size` bytes; return False if it is dropped.
+
+        Raises:
+            PolicyError: the policy raised an error, or named a leg that does not exist.
+        """
+        taken = bool(self._lib.transmit_push_number(self.pointer, sdu, size, now))
+        self._raise()
+        return taken
+
+    def poll(self, now: int) -> list[Pdu[int]]:
+        """Return the PDUs to submit to the legs.
+
+        Raises:
+            PolicyError: as `push` does.
+        """
+        pdus = list(self._ready(now))
+        self._raise()
+        return pdus
+
+    def dropped(self) -> list[int]:
+        """Return the SDUs, since the last call, that are not sent."""
+        return numbers_of(partial(self._lib.transmit_dropped_number, self.pointer))
+
+    def next_timeout(self) -> int | None:
+        """Return when to poll again (ns), as of the last poll."""
+        return from_c_time(self._lib.transmit_next_timeout(self.pointer))
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def _ready(self, now: int) -> Iterator[Pdu[int]]:
+        leg, count = self._ffi.new("int *"), self._ffi.new("int64_t *")
+        number = self._ffi.new("uintptr_t *")
+        self._lib.transmit_settle(self.pointer, now)
+        while self._lib.transmit_poll_number(self.pointer, leg, count, number):
+            yield Pdu(leg[0], count[0], count[0] & self._mask, number[0])
