@@ -23,7 +23,7 @@ from minitopo_dc.capture import (
     read_capture,
     wall_clock_offset,
 )
-from minitopo_dc.cli import compare
+from minitopo_dc.cli.commands import COMMANDS
 from minitopo_dc.cli.options.rows import base_scenario
 from minitopo_dc.pdcp import PduError, append_trailer, sn_format, split_trailer
 from minitopo_dc.runs.element_settings import backhaul_settings, gnb_settings, ue_settings
@@ -181,7 +181,7 @@ LEG = {"downlink": {"rate_mbps": 20}}
 
 def compared(*arguments: str) -> Scenario:
     parser = argparse.ArgumentParser()
-    compare.add(parser)
+    COMMANDS["compare"][1](parser)
     return base_scenario(parser.parse_args(arguments))
 
 

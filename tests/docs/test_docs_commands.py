@@ -26,7 +26,6 @@ from tests import REPOSITORY
 from tests.docs.pages import IN_ORDER, PAGES, Block, blocks, code_spans, name
 
 parser = functools.cache(entry.parser)
-"""It imports all commands."""
 PROGRAM = "minitopo-dc"
 PREFIXES = ("sudo",)
 PUNCTUATION = {"&&", "|", ">", "<", ";"}

@@ -36,7 +36,7 @@ def test_what_is_missing_is_told_with_the_command_that_makes_it(nowhere: Path) -
         picoquic.EXTENSION.obstacle()
         == "picoquic is not built (get it: minitopo-dc build picoquic)"
     )
-    picoquic.EXTENSION.load.cache_clear()
+    monkeypatch.setattr(extension, "_LOADED", {})
     with pytest.raises(NotBuiltError, match="minitopo-dc build picoquic"):
         picoquic.EXTENSION.load()
     assert picoquic.EXTENSION.build_directory() == nowhere
