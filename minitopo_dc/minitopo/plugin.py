@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.fields import IpVersion, SettingsError
-from minitopo_dc.minitopo.checkout import Checkout, add_ipv6
-from minitopo_dc.minitopo.checkout_classes import Context, make_classes
+from minitopo_dc.minitopo.checkout import Checkout, Context, add_ipv6, make_classes
 from minitopo_dc.minitopo.experiment import NONE
 from minitopo_dc.minitopo.lines import ParameterFile
 from minitopo_dc.minitopo.mapping import MinitopoRun, paths_scenario, read_minitopo

@@ -12,7 +12,6 @@ from struct import Struct
 from typing import Any
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.quic.configuration import PLUGIN, SCHEDULERS, Configuration, DemotedPaths
 from minitopo_dc.quic.events import (
     Address,
     Closed,
@@ -28,7 +27,7 @@ from minitopo_dc.quic.events import (
     StreamReset,
 )
 from minitopo_dc.quic.scheduler import Chooser
-from minitopo_dc.quic.stack import MAX_PATHS
+from minitopo_dc.quic.stack import MAX_PATHS, PLUGIN, SCHEDULERS, Configuration, DemotedPaths
 from minitopo_dc.units import NS_PER_US
 
 NEVER_US = NO_STREAM = 2**64 - 1

@@ -7,8 +7,7 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from minitopo_dc.native.library import library
-from minitopo_dc.native.models import from_c_time, to_c_time
+from minitopo_dc.native.library import from_c_time, library, to_c_time
 from minitopo_dc.router.drivers import Timed, Way
 from minitopo_dc.router.native import (
     NativeLegDriver,
@@ -79,7 +78,7 @@ class VirtualNativeElement(VirtualElement):
         legs = [self._legs[number] for number in bearer.legs]
         driver = NativeTransmitDriver(self._settings, bearer, legs, self._loop.router)
         if driver.entity.asked is not None:
-            driver.entity.asked.failed = self._loop.fail
+            driver.entity.asked.fail = self._loop.fail
         return driver
 
     def _receiver(self, bearer: ReceiveBearer) -> Any:
@@ -192,12 +191,12 @@ class VirtualNativeLoop:
 class NativeTimer:
     """A timer at one moment; its `fire` may set it again."""
 
-    __slots__ = ("_lib", "_loop", "_pointer", "fire")
+    __slots__ = ("_lib", "_pointer", "fail", "fire")
 
     def __init__(self, loop: VirtualNativeLoop, fire: Callable[[], None]) -> None:
         """Make a timer that is not set."""
         self.fire = fire
-        self._loop = loop
+        self.fail = loop.fail
         self._lib = loop.lib
         self._pointer = self._lib.network_timer(loop.pointer, loop.handle(self))
 
@@ -216,10 +215,6 @@ class NativeTimer:
         if at is None or moment < at:
             self.set(moment)
 
-    def fail(self, error: BaseException) -> None:
-        """Keep an error of `fire`, which the loop raises."""
-        self._loop.fail(error)
-
 
 class NativeHost(EndHost):
     """A host without CPU time, which works like one of the Python core until `join`."""
@@ -228,6 +223,7 @@ class NativeHost(EndHost):
         """Make a host that sends on `flows`, once `endpoint` is set."""
         super().__init__(loop, flows, cpu_ns=0)
         self._native = loop
+        self.fail = loop.fail
         self._pointer: Any = None
         self._in_c: EndpointInC
         self._ways: dict[Any, Any] = {}
@@ -288,10 +284,6 @@ class NativeHost(EndHost):
         moment = self._in_c.resume(self.now, has_events=why == lib.STEP_EVENTS)
         self._tell_due()
         return to_c_time(moment)
-
-    def fail(self, error: BaseException) -> None:
-        """Record an error of `step` in the native core."""
-        self._native.fail(error)
 
     def _tell_due(self) -> None:
         due = to_c_time(self._in_c.due)

@@ -10,11 +10,17 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from minitopo_dc.fields import PathPlan
-from minitopo_dc.quic.configuration import IDLE_TIMEOUT_S, SCHEDULERS, DemotedPaths, Experiment
 from minitopo_dc.quic.noq import NOQ
 from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.scheduler import known_scheduler
-from minitopo_dc.quic.stack import MAX_PATHS, Stack
+from minitopo_dc.quic.stack import (
+    IDLE_TIMEOUT_S,
+    MAX_PATHS,
+    SCHEDULERS,
+    DemotedPaths,
+    Experiment,
+    Stack,
+)
 from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner, runner
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.quic import (

@@ -218,6 +218,8 @@ def _resting(
 
 UNUSED = 0.01
 """The part of what a leg could carry below which it counts as unused."""
+LEFT_OUT = 0.1
+"""The part of the bytes of the leg with most below which another one is left out."""
 LITTLE = 0.3
 """The part of the fullest leg below which the legs did not limit any way."""
 PATH_WORDS: Mapping[str, str] = {
@@ -253,10 +255,14 @@ def loads(run: Path) -> Loads:
     """
     result, scenario = load_result(run), load_as_run(run)
     bits = available_bits(scenario, *transfer_window(run, result))
-    pairs = zip(result.leg_bytes or [0] * len(bits), bits, strict=True)
+    carried = result.leg_bytes or [0] * len(bits)
+    pairs = [*zip(carried, bits, strict=True)]
     shares = tuple(8 * count / could if could else math.nan for count, could in pairs)
-    few = [leg for leg, share in enumerate(shares, 1) if not share >= UNUSED]
-    if result.mode in ("sc", "flows") or len(few) == len(shares):
+    most = LEFT_OUT * max(carried)  # a workload may ask little of each leg
+    few = [
+        leg for leg, (count, could) in enumerate(pairs, 1) if count <= min(most, UNUSED * could / 8)
+    ]
+    if result.mode in ("sc", "flows"):
         few = []
     return Loads(shares, {leg: _why_unused(run, scenario, result, leg) for leg in few})
 
@@ -290,14 +296,15 @@ def _why_not_taken(scenario: Scenario, most: int) -> str:
     if split == "credit":
         return "its node gave no credit"
     if most:
-        return f"at most {most} packets waited, and by it they would have come too late"
+        return f"at most {most} packets waited, and it would have brought them too late"
     return "no packet had to wait for another leg"
 
 
 def unused_legs(results: pd.DataFrame) -> list[str]:
     """Return a sentence for each way of a comparison that leaves a leg without data, and why.
 
-    The last one says where no way asked much of the legs, so that nothing tells them apart.
+    The last one says where a workload asked little of the legs, which are then not what tells ways
+    apart.
 
     Args:
         results: runs with their `way` (`results_table`); those that are ok count.
@@ -310,8 +317,9 @@ def unused_legs(results: pd.DataFrame) -> list[str]:
             known.setdefault(str(way), []).append(carried)
     sentences = [words for way, runs in known.items() if (words := _unused_words(way, runs))]
     most = max((run.most for runs in known.values() for run in runs), default=1.0)
-    if most < LITTLE:
-        sentences.append(f"Little was asked of the legs: each was free {1 - most:.0%} of the time.")
+    if most < LITTLE and ok["goodput_mbps"].isna().all():  # a transfer asks for all that there is
+        words = f"no leg carried more than {short(100 * most)} % of what it could"
+        sentences.append(f"Little was asked of the legs: {words}.")
     return sentences
 
 

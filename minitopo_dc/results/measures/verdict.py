@@ -25,7 +25,7 @@ from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.numbers import for_json, significant
+from minitopo_dc.numbers import for_json, short, significant
 from minitopo_dc.results.measures.limiting_factors import Reason, reason
 from minitopo_dc.results.measures.named import Criterion, criteria_of
 from minitopo_dc.results.measures.row_pairs import RowPair, row_pairs
@@ -353,4 +353,5 @@ def of_roles(runs: pd.DataFrame, pairs: Iterable[tuple[str, str]], legs: int) ->
 def _change(change: Difference) -> str:
     """Return by how much a measure changes: `-45 %`, `+3.2 ms`."""
     judged, mean = change.criterion, change.criterion.sign * change.paired.mean
-    return f"{judged.in_unit(mean):+.2g} {judged.difference_unit}"
+    value = judged.in_unit(mean)
+    return f"{'+' if value > 0 else ''}{short(value)} {judged.difference_unit}"

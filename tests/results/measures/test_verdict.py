@@ -11,7 +11,13 @@ import pytest
 
 from minitopo_dc.results.measures import verdict
 from minitopo_dc.results.measures.limiting_factors import Reason
-from minitopo_dc.results.measures.verdict import Finding, agreement, findings
+from minitopo_dc.results.measures.verdict import (
+    Finding,
+    agreement,
+    findings,
+    of_roles,
+    with_primary,
+)
 from minitopo_dc.results.run_result import RunResult
 from tests.results.synthetic_runs import no_result, result, table_of
 
@@ -372,3 +378,29 @@ def test_one_stack_has_nothing_to_agree_with() -> None:
         row("mptcp", "multipath", 20),
     )
     assert agreement(made, 0.05) == ""
+
+
+def with_roles(dual: float, several: float) -> list[str]:
+    """What is said of another primary leg with these goodputs, where leg 1 gives 40 and 41."""
+    pair = ("DC", "MP-QUIC")
+    runs = dict(
+        [
+            row("quic-picoquic", "dc", *[40] * 4),
+            row("mpquic-picoquic", "multipath", *[41] * 4),
+        ]
+    )
+    for way, goodput in zip(pair, (dual, several), strict=True):
+        mode = runs[way][0].mode
+        runs[with_primary(way, 2)] = row(runs[way][0].transport, mode, *[goodput] * 4)[1]
+    return list(of_roles(table_of(runs), [pair], 2))
+
+
+def test_another_primary_leg_is_told_with_what_it_changes() -> None:
+    assert with_roles(20, 30) == [
+        "With leg 2 as the primary one (-50 % and -27 %): DC 20.0, MP-QUIC 30.0 Mbit/s: "
+        "MP-QUIC is 50 % faster (the same with 4 seeds)."
+    ]
+
+
+def test_another_primary_leg_that_changes_less_than_the_margin_is_said_to() -> None:
+    assert with_roles(41, 40) == ["Another primary leg changes neither way by more than 5 %."]

@@ -13,6 +13,7 @@ from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.presets import NAMES
 from minitopo_dc.virtual.run import run_virtual
+from minitopo_dc.ways import compare, other_roles
 from tests.linux_guest.guests import needs_guest
 from tests.quic.extension import needs_picoquic
 from tests.virtual.scenarios import scenario
@@ -117,6 +118,45 @@ def test_a_named_dual_connectivity_is_derived_again_for_another_primary_leg() ->
     assert other.dc_name == base.dc_name
 
 
+@pytest.mark.parametrize("mode", [{"mode": "sc"}, {"mode": "multipath", "transport": "mptcp"}])
+def test_a_named_dual_connectivity_is_derived_again_behind_another_mode(
+    mode: dict[str, Any],
+) -> None:
+    near, far = ({"rate_mbps": 10, "delay_ms": delay} for delay in (5, 90))
+    base = scenario(legs=[near, near], mode="dc", transport="tcp", options={})
+    given = base.with_dc("deployable").evolve(**mode).evolve(legs=[near, far])
+    again = given.evolve(mode="dc", transport="tcp")
+    assert again == base.evolve(legs=[near, far]).with_dc("deployable")
+    assert given.mode == mode["mode"]
+
+
 def test_a_primary_leg_that_does_not_exist_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"primary_leg: 3 .* allowed: 1 to 2, nearest"):
         scenario(legs=[{"rate_mbps": 10}] * 2, primary_leg=3)
+
+
+def test_another_primary_leg_is_a_way_of_its_own_unless_the_legs_are_named() -> None:
+    legs = [{"rate_mbps": 10, "delay_ms": 5}] * 2
+    base = scenario(legs=legs, mode="dc")
+    (name, other), *more = other_roles({"DC": base}).items()
+    assert (name, other.leg_numbers, more) == ("DC; primary leg 2", (2, 1), [])
+    assert not other_roles({"DC": base.evolve(pdcp={"legs": [1, 2]})})
+
+
+@pytest.mark.slow
+def test_both_orders_of_two_legs_have_one_answer() -> None:
+    near, far = ({"rate_mbps": 60, "delay_ms": 8}, {"rate_mbps": 25, "delay_ms": 35})
+    quiet = {"jitter_ms": 0}
+    answers = []
+    for legs, names in (([near, far], {"1": "1", "2": "2"}), ([far, near], {"1": "2", "2": "1"})):
+        base = made(
+            "deployable", [{"downlink": leg | quiet} for leg in legs], workload={"size_mb": 2}
+        )
+        several = base.evolve(transport="mpquic-picoquic", mode="multipath")
+        found = compare({"DC": base, "MP-QUIC": several}, seeds=1, jobs=1, progress=False)
+        said = "\n".join([*found.of_roles, found.findings[0].sentence])
+        for number, name in names.items():
+            said = said.replace(f"leg {number}", f"leg <{name}>")
+        answers.append(said.replace("<", "").replace(">", ""))
+    assert answers[0] == answers[1]
+    assert answers[0].startswith("With leg 2 as the primary one (-")
