@@ -36,7 +36,9 @@ TRANSPORTS = (
     "tcp (Linux), quic (aioquic), quic-ngtcp2 (ngtcp2), mptcp (Linux), quic-picoquic (picoquic), "
     "mpquic-picoquic (picoquic), quic-noq (noq), mpquic-noq (noq), icmp (ping), command"
 )
-COMPARED_TRANSPORTS = ("tcp", "mptcp", "quic-picoquic", "mpquic-picoquic", "icmp")
+COMPARED_TRANSPORTS = (
+    *("tcp", "mptcp", "quic-picoquic", "mpquic-picoquic", "quic-noq", "mpquic-noq", "icmp"),
+)
 SEEDS, REAL_SEEDS = 5, 3
 """Repetitions of a comparison; on the real clock, where each takes as long as its transfer."""
 CHOSEN = ("transport", "mode", "leg", "clock")
