@@ -14,7 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.linux_guest import missing
+from benchmarks import told
+from minitopo_dc.linux_guest import obstacle
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch
 from minitopo_dc.virtual.run import run_virtual
@@ -92,7 +93,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--size", type=float, default=40, metavar="MB")
-    usual = [*ROWS, *(() if missing() else GUEST_ROWS)]
+    usual = [*ROWS, *(() if obstacle() else GUEST_ROWS)]
     parser.add_argument("--rows", nargs="+", choices=KNOWN, default=usual)
 
 
@@ -102,8 +103,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         pair(KNOWN[name], 0.1)  # what is imported and compiled once
     rows = [
         {"row": name} | pair(KNOWN[name], options.size)
-        for _ in range(options.pairs)
-        for name in options.rows
+        for name in told([*options.rows] * options.pairs)
     ]
     groups = pd.DataFrame(rows).groupby("row", sort=False)
     ratios = groups["ratio"].agg(lambda values: sorted(values.round(2)))

@@ -21,7 +21,7 @@ from minitopo_dc.native.library import build as build_native
 from minitopo_dc.quic import noq, picoquic
 from minitopo_dc.results.judge import crashed
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.check import check_scenario, runners_of, unsupported_reason
+from minitopo_dc.runs.check import check_scenario, obstacle_here, runners_of
 from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Clock, Scenario
 
@@ -74,22 +74,22 @@ def default_clock() -> Clock:
     return "virtual"
 
 
-def unavailable_reason(scenario: Scenario) -> str | None:
+def run_obstacle(scenario: Scenario) -> str | None:
     """Return what this machine lacks for a checked scenario whose clock can run here, else None.
 
-    A run of a scenario for which something is lacking would be `unsupported` with this reason.
+    A run of a scenario for which there is an obstacle would be `unsupported` with this reason.
     """
     if scenario.clock == "real":
-        from minitopo_dc.real.run import lacking
+        from minitopo_dc.real.run import machine_obstacle
 
-        reason = lacking(scenario)
+        reason = machine_obstacle(scenario)
     else:
         from minitopo_dc.virtual.core import core_obstacle
 
         reason = core_obstacle(scenario)
-    runners = runners_of(scenario)
-    reason = reason or unsupported_reason(scenario, runners)
-    if reason is None and scenario.clock == "virtual" and any(runner.guest() for runner in runners):
+    reason = reason or obstacle_here(scenario)
+    has_guest = any(runner.guest() for runner in runners_of(scenario))
+    if reason is None and scenario.clock == "virtual" and has_guest:
         from minitopo_dc.linux_guest.guest import boot_obstacle
 
         reason = boot_obstacle()
@@ -160,10 +160,10 @@ Part = tuple[Callable[[], str | None], Callable[[Callable[[str], None]], Path]]
 """A function that says why a part cannot be used, and one that builds it."""
 NATIVE, PICOQUIC, NOQ, PROXY = "the native core", "picoquic", "noq", "the MPTCP proxy"
 PARTS: dict[str, Part] = {
-    NATIVE: (native.missing, build_native),
-    PICOQUIC: (picoquic.EXTENSION.missing, picoquic.build),
-    NOQ: (noq.EXTENSION.missing, noq.build),
-    PROXY: (linux_guest.proxy_missing, build_agent),
+    NATIVE: (native.obstacle, build_native),
+    PICOQUIC: (picoquic.EXTENSION.obstacle, picoquic.build),
+    NOQ: (noq.EXTENSION.obstacle, noq.build),
+    PROXY: (linux_guest.proxy_obstacle, build_agent),
 }
 WITHOUT = {
     NATIVE: "Python computes the same, several times as slowly",

@@ -75,19 +75,24 @@ def mpquic_stacks() -> dict[str, Runner]:
     return {runner.stack: runner for runner in all_runners() if _is_mpquic(runner.name)}
 
 
-def stacks_of(given: Sequence[str] | None = None, *, where: str = "stacks") -> list[str]:
+def stacks_of(
+    given: Sequence[str] | None = None, *, where: str = "stacks", control: str | None = None
+) -> list[str]:
     """Return stacks of MP-QUIC; without any those that are built, or the first that could be.
 
     Args:
         given: by their names, each once.
         where: they are, for the message of an error.
+        control: a congestion control, which those that are not named have to have.
 
     Raises:
         SettingsError: one is unknown, or there are none.
     """
     known = mpquic_stacks()
     if given is None:
-        return [name for name in known if not known[name].missing()] or [*known][:1]
+        built = [name for name, runner in known.items() if not runner.obstacle()]
+        able = [name for name in built if control in (None, *known[name].congestion_controls)]
+        return able or built[:1] or [*known][:1]
     if not given or len(set(given)) < len(given) or set(given) - known.keys():
         raise SettingsError(f"{where}: {quoted(' '.join(given))}; allowed: {', '.join(known)}")
     return [*given]

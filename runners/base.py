@@ -218,7 +218,7 @@ class Runner(ABC):
         return f"{self.name} ({self.stack})" if self.stack else self.name
 
     @abstractmethod
-    def missing(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Return what this machine lacks for the transport and how to get it, None if nothing."""
 
     def tool(self, name: str) -> str:
@@ -291,15 +291,15 @@ class Runner(ABC):
         """Return whether it can be asked for on the virtual clock."""
         return self.virtual() is not None or self.guest() is not None
 
-    def unsupported_virtual(
+    def virtual_obstacle(
         self,
         congestion_control: str,
         workload: Workload,  # noqa: ARG002 (a hook)
     ) -> str | None:
         """Return why it cannot run here on the virtual clock, None when it can."""
-        return self.unsupported(congestion_control)
+        return self.run_obstacle(congestion_control)
 
-    def unsupported_options(
+    def options_obstacle(
         self,
         options: Mapping[str, Any],  # noqa: ARG002 (a hook)
         *,
@@ -308,7 +308,7 @@ class Runner(ABC):
         """Return why one of its options cannot be had here, on this clock."""
         return None
 
-    def proxy_refusal(
+    def proxy_obstacle(
         self,
         workload: Workload,  # noqa: ARG002 (a hook)
         options: Mapping[str, Any],  # noqa: ARG002
@@ -317,7 +317,7 @@ class Runner(ABC):
         """Return what its connection to a proxy on the UPF cannot be or carry, and what can."""
         return None
 
-    def refusal(self, workload: Workload) -> str | None:
+    def workload_obstacle(self, workload: Workload) -> str | None:
         """Return why it does not carry a workload and what is allowed, None when it does."""
         if not self.carries(type(workload)):
             allowed = ", ".join(
@@ -347,19 +347,19 @@ class Runner(ABC):
             return (*one_path, "multipath")
         return ("multipath",) if self.multipath else one_path
 
-    def lacking(self, workload: Workload) -> str | None:  # noqa: ARG002 (a hook)
-        """Return what this machine lacks for a workload, beside `missing`; None if nothing."""
+    def program_obstacle(self, workload: Workload) -> str | None:  # noqa: ARG002 (a hook)
+        """Return what this machine lacks for a workload, beside `obstacle`; None if nothing."""
         return None
 
     def server_may_end(self, exit_code: int) -> bool:
         """Return whether a server may end with this exit code before its client."""
         return self.stop_signal is None and exit_code in self.server_exit_codes
 
-    def unsupported(self, congestion_control: str) -> str | None:
+    def run_obstacle(self, congestion_control: str) -> str | None:
         """Return why it cannot run here with a congestion control, None if it can."""
-        return self.unknown(congestion_control) or self.missing()
+        return self.control_obstacle(congestion_control) or self.obstacle()
 
-    def unknown(self, congestion_control: str) -> str | None:
+    def control_obstacle(self, congestion_control: str) -> str | None:
         """Return why it has no such congestion control on any machine, None when it has."""
         if congestion_control not in self.congestion_controls:
             choice = " or ".join(self.congestion_controls)

@@ -34,13 +34,13 @@ class IcmpRunner(Runner):
     tools: ClassVar[tuple[Tool, ...]] = (Tool("ping", "-V", "iputils-ping"),)
     set_up: ClassVar[bool] = True
 
-    def missing(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Return what this machine lacks, None if it has the client, ping."""
         return not_installed(self.tools)
 
-    def unsupported(self, congestion_control: str) -> str | None:  # noqa: ARG002 (it has none)
+    def run_obstacle(self, congestion_control: str) -> str | None:  # noqa: ARG002 (it has none)
         """Return what this machine lacks; echoes have no congestion control."""
-        return self.missing()
+        return self.obstacle()
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """Refuse with TypeError, as there is no server program."""

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from minitopo_dc.linux_guest import missing as missing_guest
+from minitopo_dc.linux_guest import obstacle as guest_obstacle
 from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow
@@ -56,7 +56,7 @@ class Ngtcp2Runner(DatagramRunner):
     # The only one that it handles: any other ends it before its qlog is written out.
     stop_signal: ClassVar[signal.Signals | None] = signal.SIGINT
 
-    def missing(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Return what this machine lacks of both tools, None if nothing."""
         return not_installed(self.tools, "Debian")
 
@@ -64,9 +64,9 @@ class Ngtcp2Runner(DatagramRunner):
         """Return the same programs in a guest kernel, whose clock is theirs too."""
         return lambda facts: ProgramsFlow(self, facts, ready_port=facts.server_address[1])
 
-    def unsupported_virtual(self, congestion_control: str, workload: Workload) -> str | None:  # noqa: ARG002
+    def virtual_obstacle(self, congestion_control: str, workload: Workload) -> str | None:  # noqa: ARG002
         """Return also why there is no guest for its programs."""
-        return self.unsupported(congestion_control) or missing_guest()
+        return self.run_obstacle(congestion_control) or guest_obstacle()
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """Return the command of the server of the files in the transfer's directory.

@@ -65,15 +65,6 @@ class VirtualEndpoint(Protocol):
         """
 
 
-class InC(NamedTuple):
-    """An endpoint of picoquic in the form in which C drives it."""
-
-    pointers: tuple[int, int, int, int]
-    """Addresses in memory: the endpoint, its `mdc_state`, `mdc_receive`, `mdc_send`."""
-    number: Callable[[Address], int]
-    """Gives the endpoint's number of an address."""
-
-
 @runtime_checkable
 class EndpointInC(Protocol):
     """A `VirtualEndpoint` that C can drive, but for what is due or has happened."""
@@ -86,8 +77,11 @@ class EndpointInC(Protocol):
     def ended(self) -> bool:
         """Return whether it is over, and nothing is to be sent any more."""
 
-    def in_c(self) -> InC:
-        """Return what C needs of the endpoint."""
+    def pointers(self) -> tuple[int, int, int, int]:
+        """Return addresses in memory: the endpoint, `mdc_state`, `mdc_receive`, `mdc_send`."""
+
+    def number(self, address: Address) -> int:
+        """Return the endpoint's number of an address."""
 
     def resume(self, now: int, *, has_events: bool) -> int | None:
         """Do as `step` does, with what arrived read already; `has_events`: some has to be told."""

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from minitopo_dc.clocks import unavailable_reason
+from minitopo_dc.clocks import run_obstacle
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.measures.named import CRITERIA, MARGINS, Criterion
 from minitopo_dc.runners.base import Runner, get_runner, runner_names
@@ -63,7 +63,7 @@ def candidates_of(base: Scenario, pairs: Sequence[Sequence[str]], xn_ms: float) 
     ways = ways_of([way for pair in runners for way in _ways_of(base, *pair, xn_ms)])
     for scenario in ways.values():
         check_scenario(scenario)
-        if (reason := unavailable_reason(scenario)) is not None:
+        if (reason := run_obstacle(scenario)) is not None:
             name = scenario.transport
             raise SettingsError(f"--transports: {name} cannot run here: {reason}")
     return [_of_stack(ways, *pair) for pair in runners]

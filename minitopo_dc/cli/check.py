@@ -15,7 +15,7 @@ from rich.text import Text
 
 from minitopo_dc.cli.screen import StatusLine
 from minitopo_dc.clocks import run_scenario
-from minitopo_dc.native.library import missing
+from minitopo_dc.native.library import obstacle
 from minitopo_dc.real.machine import (
     ELEMENT,
     KERNEL_BACKEND,
@@ -38,20 +38,6 @@ from minitopo_dc.runs.needs import needs
 from minitopo_dc.scenario import Clock, Core, Leg, Scenario
 from minitopo_dc.scratch import scratch
 from minitopo_dc.workloads import Command, Download, Ping, Workload
-
-HELP = "report what this machine can run, or what a scenario needs"
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options to the parser."""
-    parser.add_argument(
-        "scenario",
-        type=Path,
-        nargs="?",
-        metavar="SCENARIO.yaml",
-        help="check this scenario instead: windows, timers, queues and sizes against its legs",
-    )
-    parser.add_argument("--json", action="store_true", help="print findings, or needs, as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -97,7 +83,7 @@ def virtual_transfers() -> Iterator[MachineFinding]:
     for runner in all_runners():
         if runner.has_virtual:
             yield _transfer(runner, "virtual", VIRTUAL)
-    yield as_finding("core in C", VIRTUAL, missing() or _core_difference(), SEE_DETAIL, found=SAME)
+    yield as_finding("core in C", VIRTUAL, obstacle() or _core_difference(), SEE_DETAIL, found=SAME)
 
 
 def _transfer(runner: Runner, clock: Clock, enables: str) -> MachineFinding:

@@ -7,17 +7,11 @@ import argparse
 from minitopo_dc.real.run_registry import clean
 from minitopo_dc.scratch import remove_abandoned
 
-HELP = "remove what killed runs left: processes, hosts with their rules, temporary directories"
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add no options, as the command has none."""
-
 
 def execute(_arguments: argparse.Namespace) -> int:
     """Remove what killed runs left, and say what was removed; runs under way are left alone."""
     removed = clean()
-    for run, processes in removed:
+    for run, processes in removed.items():
         print(f"run {run}: ended {len(processes)} processes and removed its hosts")  # noqa: T201
     for place in (places := remove_abandoned()):
         print(f"removed {place}")  # noqa: T201

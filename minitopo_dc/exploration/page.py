@@ -285,7 +285,7 @@ def _rest_row(choice: Choice) -> Row:
     xn = _slider("xn_ms", choice.xn_ms, "Xn (ms)")
     xn.disabled = choice.dc != "deployable"
     chosen.observe(lambda _: xn.set_trait("disabled", chosen.value != "deployable"), "value")
-    no_kernel = linux_guest.missing()
+    no_kernel = linux_guest.obstacle()
     return {
         "size_mb": _slider("size_mb", choice.size_mb),
         "congestion_control": widgets.Dropdown(

@@ -59,7 +59,7 @@ def find_agent() -> Path | None:
     return None if programs is None else programs / AGENT
 
 
-def proxy_missing() -> str | None:
+def proxy_obstacle() -> str | None:
     """Return why there is no MPTCP proxy here and what to do, None when there is one."""
     if find_agent():
         return None
@@ -86,7 +86,7 @@ def find() -> Parts | None:
     return Parts(kernel, agent, agent.with_name(CONTROLLER)) if kernel and agent else None
 
 
-def missing() -> str | None:
+def obstacle() -> str | None:
     """Return why there is no guest here and what to do, None when there is one."""
     if find_kernel() is None:
         return f"the guest kernel is {absence(CACHE, _kernel_file())} (get it: {COMMAND})"
@@ -102,7 +102,7 @@ def parts() -> Parts:
     """
     guest = find()
     if guest is None:
-        raise NotBuiltError(missing())
+        raise NotBuiltError(obstacle())
     return guest
 
 

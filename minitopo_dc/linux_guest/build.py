@@ -16,7 +16,6 @@ import tarfile
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
 from minitopo_dc.extension import build_directory, digest_file, digest_of, is_intact, put
 from minitopo_dc.extension.make import LOCK, SCRATCH, BuildError, build_lock, remove_others, run
@@ -64,17 +63,10 @@ FILE_SYSTEMS = (
 )
 
 
-class KernelSource(NamedTuple):
-    """Sources of the kernel, in a tree or an archive."""
-
-    path: Path
-    """A tree, or an archive of one."""
-    origin: str
-    """Where they came from, for the record of the build."""
-
-
-def find_source(given: Path | None, scratch: Path, say: Callable[[str], None]) -> KernelSource:
+def find_source(given: Path | None, scratch: Path, say: Callable[[str], None]) -> tuple[Path, str]:
     """Return the sources that the user named, that are installed, or that the distribution has.
+
+    They are a tree, or an archive of one; their origin is for the record of the build.
 
     Raises:
         BuildError: there is nothing, with what to do.
@@ -82,9 +74,9 @@ def find_source(given: Path | None, scratch: Path, say: Callable[[str], None]) -
     if given is not None:
         if not given.exists():
             raise BuildError(f"--source: {given} does not exist")
-        return KernelSource(given.resolve(), str(given))
+        return given.resolve(), str(given)
     if INSTALLED.exists():
-        return KernelSource(INSTALLED, f"{PACKAGE}, installed")
+        return INSTALLED, f"{PACKAGE}, installed"
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
         raise BuildError(f"no apt-get here that could get {PACKAGE}: {ADVICE}")
     say(f"getting the sources ({PACKAGE}, 150 MB, by apt-get)")
@@ -96,24 +88,24 @@ def find_source(given: Path | None, scratch: Path, say: Callable[[str], None]) -
     unpacked = scratch / "package"
     command = ["dpkg-deb", "--extract", str(package), str(unpacked)]
     run(command, f"dpkg-deb cannot unpack {package.name}")
-    return KernelSource(unpacked / INSTALLED.relative_to("/"), package.name)
+    return unpacked / INSTALLED.relative_to("/"), package.name
 
 
-def unpack(source: KernelSource, tree: Path) -> str:
+def unpack(source: Path, tree: Path) -> str:
     """Copy the needed sources into an empty tree; return their hash, or that of their Makefile.
 
     Raises:
         BuildError: it is no source of this kernel.
     """
-    if source.path.is_dir():
-        _copy(source.path, tree)
-        hashed = source.path / "Makefile"
+    if source.is_dir():
+        _copy(source, tree)
+        hashed = source / "Makefile"
     else:
-        _extract(source.path, tree)
-        hashed = source.path
+        _extract(source, tree)
+        hashed = source
     version = version_of(tree)
     if not version.startswith(f"{SERIES}."):
-        raise BuildError(f"{source.path} is Linux {version}: {ADVICE}")
+        raise BuildError(f"{source} is Linux {version}: {ADVICE}")
     with hashed.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -291,13 +283,13 @@ def _unpacked(work: Path, given: Path | None, say: Say) -> dict[str, str]:
     """Make a patched tree; return what it was made of."""
     tree = work / "tree"
     tree.mkdir(parents=True)
-    source = find_source(given, work, say)
-    say(f"unpacking what is needed of {source.origin}")
+    source, origin = find_source(given, work, say)
+    say(f"unpacking what is needed of {origin}")
     digest = unpack(source, tree)
     patch = ["patch", "--strip=1", "--batch", "--input", str(PATCH)]
     run(patch, f"{PATCH.name} does not fit these sources", directory=tree)
     shutil.rmtree(work / "package", ignore_errors=True)
-    return {"version": version_of(tree), "source": source.origin, "source_sha256": digest}
+    return {"version": version_of(tree), "source": origin, "source_sha256": digest}
 
 
 def _compile(tree: Path, objects: Path, say: Say) -> None:

@@ -17,8 +17,8 @@ GAMMA_P = 5.0
 """The weight of playing without a stall beside the utility; the paper on BOLA (INFOCOM 2016)."""
 
 
-class VideoError(InputError):
-    """Error: a file of segment sizes is missing or wrong; the message names file and place."""
+class MediaError(InputError):
+    """Error: a video, or a file of frames, is missing or wrong; the message says what is."""
 
 
 @dataclass(frozen=True)
@@ -126,10 +126,6 @@ FREEZE_FRAMES = 30
 """The mean is of the gaps between so many frames."""
 
 
-class FramesError(InputError):
-    """Error: a file of frame sizes is wrong; the message names the line and what is allowed."""
-
-
 @dataclass(frozen=True)
 class Frames:
     """The frames of one direction of a call.
@@ -169,7 +165,7 @@ def read_frames(text: str, count: int, interval_ns: int) -> Frames:
     Lines that begin with # do not count. A file with fewer frames begins again.
 
     Raises:
-        FramesError: a line is wrong, or there is none.
+        MediaError: a line is wrong, or there is none.
     """
     lines = [
         _line(number, line)
@@ -177,7 +173,7 @@ def read_frames(text: str, count: int, interval_ns: int) -> Frames:
         if line.strip() and not line.startswith("#")
     ]
     if not lines:
-        raise FramesError("no frame in it; allowed: a line each with its bytes")
+        raise MediaError("no frame in it; allowed: a line each with its bytes")
     taken = [lines[number % len(lines)] for number in range(count)]
     sizes, keys = zip(*taken, strict=True)
     return Frames(interval_ns, sizes, keys)
@@ -187,9 +183,9 @@ def _line(number: int, line: str) -> tuple[int, bool]:
     words = line.split()
     is_number = words[0].isascii() and words[0].isdigit() and len(words[0]) < 10
     if not is_number or words[1:] not in ([], ["key"]):
-        raise FramesError(f"line {number}: {line!r:.60}; allowed: BYTES or BYTES key")
+        raise MediaError(f"line {number}: {line!r:.60}; allowed: BYTES or BYTES key")
     if not MIN_BYTES <= int(words[0]) <= MAX_BYTES:
-        raise FramesError(f"line {number}: {words[0]} bytes; allowed: {MIN_BYTES} to {MAX_BYTES:,}")
+        raise MediaError(f"line {number}: {words[0]} bytes; allowed: {MIN_BYTES} to {MAX_BYTES:,}")
     return int(words[0]), len(words) == 2
 
 

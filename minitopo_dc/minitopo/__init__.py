@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from minitopo_dc.minitopo.lines import ParameterError
 from minitopo_dc.minitopo.mapping import MinitopoRun, experiment_types, read_minitopo
 from minitopo_dc.minitopo.topology import read_topology
 
-__all__ = ["MinitopoRun", "ParameterError", "experiment_types", "read_minitopo", "read_topology"]
+__all__ = ["MinitopoRun", "experiment_types", "read_minitopo", "read_topology"]

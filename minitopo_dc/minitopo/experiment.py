@@ -156,7 +156,7 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
         types: the experiment types that are known.
 
     Raises:
-        ParameterError: names file and line of the first mistake, and says what is allowed there.
+        SettingsError: names file and line of the first mistake, and says what is allowed there.
     """
     file = ParameterFile.read(path)
     # The type is read before the keys, as another experiment has others.

@@ -36,7 +36,7 @@ def fields(line: Line, names: Sequence[str], least: int) -> list[str]:
 
 
 def number(line: Line, text: str, name: str, least: float, most: float) -> float:
-    """Return the decimal number of a text; ParameterError if it is none, or outside the limits."""
+    """Return the decimal number of a text; SettingsError if it is none, or outside the limits."""
     if not _NUMBER.fullmatch(text):
         raise line.error(f"{name} {text!r} is not a number; allowed: {least:g} to {most:g}")
     value = float(text)
@@ -46,7 +46,7 @@ def number(line: Line, text: str, name: str, least: float, most: float) -> float
 
 
 def whole(line: Line, text: str, name: str, least: int, most: int) -> int:
-    """Return the whole number of a text; ParameterError if it is none, or outside the limits."""
+    """Return the whole number of a text; SettingsError if it is none, or outside the limits."""
     if not _WHOLE.fullmatch(text):
         raise line.error(f"{name} {text!r} is not a whole number; allowed: {least} to {most}")
     value = int(text)
@@ -56,7 +56,7 @@ def whole(line: Line, text: str, name: str, least: int, most: int) -> int:
 
 
 def word(line: Line, text: str, name: str, allowed: Sequence[str]) -> str:
-    """Return a text that is one of a list of words; ParameterError if it is none."""
+    """Return a text that is one of a list of words; SettingsError if it is none."""
     if text not in allowed:
         raise line.error(f"{name} {text!r}; allowed: {', '.join(allowed)}")
     return text
@@ -78,10 +78,6 @@ MAX_BYTES = 1_000_000
 """The most bytes of a file: Minitopo's have some tens of lines."""
 
 
-class ParameterError(SettingsError):
-    """A mistake in a parameter file; the message names the file, the line and what is allowed."""
-
-
 @dataclass(frozen=True, slots=True)
 class Line:
     """One `key:value` of a file, with its place there."""
@@ -95,9 +91,9 @@ class Line:
         """Return a message about this line: `file:line: key: words`."""
         return f"{self.file}:{self.number}: {self.key}: {words}"
 
-    def error(self, words: str) -> ParameterError:
+    def error(self, words: str) -> SettingsError:
         """Return an error that says what is wrong with this line."""
-        return ParameterError(self.says(words))
+        return SettingsError(self.says(words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +105,12 @@ class ParameterFile:
 
     @classmethod
     def read(cls, path: Path) -> ParameterFile:
-        """Read a file; ParameterError if it cannot be read, or a line has no key or no value."""
+        """Read a file; SettingsError if it cannot be read, or a line has no key or no value."""
         try:
             text = read_text(path, MAX_BYTES)
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
-            raise ParameterError(f"{quoted(path)}: {why}") from None
+            raise SettingsError(f"{quoted(path)}: {why}") from None
         return cls(path, list(_lines(path, text)))
 
     def all(self, key: str) -> list[Line]:
@@ -122,7 +118,7 @@ class ParameterFile:
         return [line for line in self.lines if line.key == key]
 
     def one(self, key: str) -> Line | None:
-        """Return the line with this key, or None; raise ParameterError when there are two."""
+        """Return the line with this key, or None; raise SettingsError when there are two."""
         lines = self.all(key)
         if len(lines) > 1:
             raise lines[1].error(f"given twice, first in line {lines[0].number}")
@@ -144,10 +140,10 @@ class ParameterFile:
         return None if line is None else boolean(line)
 
     def needed(self, key: str, allowed: Collection[str]) -> Line:
-        """Return the line with this key; raise ParameterError when it is missing."""
+        """Return the line with this key; raise SettingsError when it is missing."""
         line = self.one(key)
         if line is None:
-            raise ParameterError(f"{self.path}: no {key}; allowed: {', '.join(allowed)}")
+            raise SettingsError(f"{self.path}: no {key}; allowed: {', '.join(allowed)}")
         return line
 
     def check_keys(self, names: Collection[str], prefixes: Collection[str] = ()) -> None:
@@ -166,9 +162,9 @@ def _lines(path: Path, text: str) -> Iterator[Line]:
             continue
         key, colon, value = (part.strip() for part in stripped.partition(":"))
         if not colon:
-            raise ParameterError(f"{path}:{number}: {_short(stripped)}: no colon; write key:value")
+            raise SettingsError(f"{path}:{number}: {_short(stripped)}: no colon; write key:value")
         if not key:
-            raise ParameterError(f"{path}:{number}: no key before the colon; write key:value")
+            raise SettingsError(f"{path}:{number}: no key before the colon; write key:value")
         line = Line(path, number, _short(key), value)
         if not value:
             raise line.error("no value behind the colon; leave the line out for the default")

@@ -30,7 +30,7 @@ from minitopo_dc.minitopo.experiment import (
     Experiment,
     read_experiment,
 )
-from minitopo_dc.minitopo.lines import Line, ParameterError, word
+from minitopo_dc.minitopo.lines import Line, word
 from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
 from minitopo_dc.minitopo.programs import SIRI_MSG, program_workload
 from minitopo_dc.minitopo.programs import TYPES as PROGRAMS
@@ -83,7 +83,7 @@ def read_minitopo(
             checkout uses what its file says of addresses and clients.
 
     Raises:
-        ParameterError: names file and line of the first mistake, and says what is allowed there.
+        SettingsError: names file and line of the first mistake, and says what is allowed there.
     """
     topology = read_topology(topology_file)
     seen = topology.notes + (topology.ignored if testbed_hosts else ())
@@ -166,7 +166,7 @@ def _transfer(topology: Topology, experiment: Experiment) -> Scenario:
     try:
         return Scenario.check(values, f"{topology.file}, {experiment.source.path}")
     except SettingsError as error:
-        raise ParameterError(str(error)) from None
+        raise SettingsError(str(error)) from None
 
 
 def _transport(topology: Topology, experiment: Experiment) -> str:
@@ -226,7 +226,7 @@ def _check_transports(experiment: Experiment, transport: str, workload: Workload
         if flow.transport is not None:
             word(flow.line, flow.transport, "transport", one_path)
     for name in [flow.transport or transport for flow in experiment.flows] or [transport]:
-        reason = get_runner(name).refusal(workload)
+        reason = get_runner(name).workload_obstacle(workload)
         if reason is not None:
             raise (source.one("duration") or experiment.type).error(reason)
 

@@ -243,7 +243,7 @@ def read_path_lines(lines: Sequence[Line], paths: int) -> PathLines | None:
         paths: how many `c2r` paths there are.
 
     Raises:
-        ParameterError: names the line of the first mistake, and says what is allowed there.
+        SettingsError: names the line of the first mistake, and says what is allowed there.
     """
     if not lines:
         return None
@@ -329,7 +329,7 @@ def netem_change(line: Line, command: str) -> Change:
     which resets it, and so loses the delay.)
 
     Raises:
-        ParameterError: a word that a leg does not have, or a bad value.
+        SettingsError: a word that a leg does not have, or a bad value.
     """
     words = command.split()
     change: Change = {}

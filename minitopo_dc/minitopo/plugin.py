@@ -15,12 +15,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import IpVersion, SettingsError
-from minitopo_dc.minitopo.checkout import Checkout, add_ipv6
-from minitopo_dc.minitopo.checkout_classes import Context, make_classes
+from minitopo_dc.minitopo.checkout import Checkout, Context, add_ipv6, make_classes
 from minitopo_dc.minitopo.experiment import NONE
-from minitopo_dc.minitopo.lines import ParameterError, ParameterFile
+from minitopo_dc.minitopo.lines import ParameterFile
 from minitopo_dc.minitopo.mapping import MinitopoRun, paths_scenario, read_minitopo
 from minitopo_dc.minitopo.path_parameters import PATH_AT
 from minitopo_dc.minitopo.topology import (
@@ -44,10 +42,6 @@ LINK_DISCIPLINES = ("sch_tbf", "sch_netem")
 has none."""
 SWITCHES = "ovs-vsctl"
 """The program of Open vSwitch, whose switches the ends of those links are."""
-
-
-class MinitopoError(MinitopoDcError, RuntimeError):
-    """A failure inside the Minitopo checkout, or of what it needs."""
 
 
 class CheckoutRun:
@@ -96,14 +90,14 @@ class CheckoutRun:
             The result, if the experiment is one of this project's.
 
         Raises:
-            MinitopoError: the checkout's code raised an error or ended the process, an element
+            RunFailedError: the checkout's code raised an error or ended the process, an element
                 failed, a host was ended from outside, or this machine lacks what the checkout's
                 links are made of.
         """
         directory = self._context.directory = directory.resolve()
         scenario = self._context.known
         if scenario and (reason := ipv6_obstacle(scenario)):
-            raise MinitopoError(reason)
+            raise RunFailedError(reason)
         # Once Minitopo logs, Python's own log has an output, where Mininet's would appear again.
         logging.getLogger("mininet").propagate = False
         save_facts(directory)
@@ -113,15 +107,15 @@ class CheckoutRun:
         with contextlib.chdir(directory), registered(), watched_shells():
             try:
                 self._run()
-            except MinitopoError:
+            except RunFailedError:
                 raise
-            except (RunFailedError, ShellEndedError) as error:
-                raise MinitopoError(str(error)) from error
+            except ShellEndedError as error:
+                raise RunFailedError(str(error)) from error
             except SystemExit as error:  # Mininet's way, when a program is missing
-                raise MinitopoError(f"Mininet ended the run: exit status {error.code}") from error
+                raise RunFailedError(f"Mininet ended the run: exit status {error.code}") from error
             except Exception as error:
                 (directory / "error.log").write_text(traceback.format_exc(), encoding="utf-8")
-                raise MinitopoError(f"{error!r}: see {directory}/error.log") from error
+                raise RunFailedError(f"{error!r}: see {directory}/error.log") from error
         return self._context.result
 
     def _read(self) -> MinitopoRun | None:
@@ -210,7 +204,7 @@ def _check_machine(topo: Any) -> None:
     if shutil.which(SWITCHES) is None:
         lacking.append(f"Open vSwitch ({SWITCHES})")
     if lacking:
-        raise MinitopoError(
+        raise RunFailedError(
             f"this machine has not {' nor '.join(lacking)}, which Minitopo's links are made of; "
             f"topoType:{DUAL_CONNECTIVITY} and minitopo-dc run need neither"
         )
@@ -238,7 +232,7 @@ def _perform(experiment: Any) -> None:
 def _value(path: Path, key: str) -> str:
     line = ParameterFile.read(path).one(key)
     if line is None:
-        raise ParameterError(f"{path}: no {key}")
+        raise SettingsError(f"{path}: no {key}")
     return line.value
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minitopo_dc.minitopo.lines import ParameterError, ParameterFile, number, whole
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.minitopo.lines import ParameterFile, number, whole
 from minitopo_dc.workloads import Command
 from minitopo_dc.workloads.command import Measure
 
@@ -76,7 +77,7 @@ def program_workload(
         multipath: whether the sockets are MPTCP's.
 
     Raises:
-        ParameterError: names file and line of a number that is not allowed.
+        SettingsError: names file and line of a number that is not allowed.
     """
     options = _options(source, KEYS[kind]) + (["--mptcp"] if multipath else [])
     if kind == AB:
@@ -107,9 +108,7 @@ def _options(source: ParameterFile, keys: dict[str, Key]) -> list[str]:
     for name, key in keys.items():
         line = source.one(name)
         if line is None and key.default is None:
-            raise ParameterError(
-                f"{source.path}: no {name}; allowed: {key.least:g} to {key.most:g}"
-            )
+            raise SettingsError(f"{source.path}: no {name}; allowed: {key.least:g} to {key.most:g}")
         value = key.default
         if line is not None and key.is_whole:
             value = whole(line, line.value, name, int(key.least), int(key.most))

@@ -64,7 +64,7 @@ def read_bearer(file: ParameterFile, legs: int, *, allowed: bool) -> tuple[dict[
     """Return the fields of Pdcp and `split_uplink`, and whether all legs carry everything.
 
     Raises:
-        ParameterError: a bad value, or a bearer's key where there is no bearer.
+        SettingsError: a bad value, or a bearer's key where there is no bearer.
     """
     given = {key: line for key in BEARER_KEYS if (line := file.one(key)) is not None}
     for line in given.values():
@@ -144,7 +144,7 @@ def read_topology(path: Path) -> Topology:
     """Read and check a topology file.
 
     Raises:
-        ParameterError: names file and line of the first mistake, and says what is allowed there.
+        SettingsError: names file and line of the first mistake, and says what is allowed there.
     """
     file = ParameterFile.read(path)
     # The type is read before the keys, as another topology has others.

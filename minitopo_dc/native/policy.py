@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitopo_dc.native.library import library
-from minitopo_dc.native.models import NotNativeError, from_c_time
+from minitopo_dc.native.library import NotNativeError, from_c_time, library
 from minitopo_dc.pdcp import (
     BatchPolicy,
     DuplicatePolicy,
@@ -54,7 +53,7 @@ class AskedPolicy:
         """Take the number of the bearer's legs, and whether its SDUs may wait for a number."""
         module = library()
         ffi, lib = module.ffi, module.lib
-        self.failed: Callable[[BaseException], None]
+        self.fail: Callable[[BaseException], None]
         """Takes the error of a question, after which C ends."""
         self._split = checked_split(policy, legs)
         self._shown = ffi.NULL
@@ -78,10 +77,6 @@ class AskedPolicy:
         for place, leg in enumerate(legs):
             answer[place] = leg
         return len(legs)
-
-    def fail(self, error: BaseException) -> None:
-        """Hand over an error of a question."""
-        self.failed(error)
 
 
 class NativeLegView(LegView):

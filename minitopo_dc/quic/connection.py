@@ -12,7 +12,6 @@ from struct import Struct
 from typing import Any
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.quic.configuration import PLUGIN, SCHEDULERS, Configuration, DemotedPaths
 from minitopo_dc.quic.events import (
     Address,
     Closed,
@@ -20,16 +19,15 @@ from minitopo_dc.quic.events import (
     Confirmed,
     DatagramFrame,
     Event,
-    PathAvailable,
     PathDeleted,
     PathStatistics,
-    PathSuspended,
+    PathUsable,
     Ready,
     StreamData,
     StreamReset,
 )
 from minitopo_dc.quic.scheduler import Chooser
-from minitopo_dc.quic.stack import MAX_PATHS
+from minitopo_dc.quic.stack import MAX_PATHS, PLUGIN, SCHEDULERS, Configuration, DemotedPaths
 from minitopo_dc.units import NS_PER_US
 
 NEVER_US = NO_STREAM = 2**64 - 1
@@ -216,10 +214,8 @@ class Connection:
                 yield Confirmed()
             elif kind == lib.MDC_CLOSED:
                 yield self._closed(CLOSERS[value])
-            elif kind == lib.MDC_PATH_AVAILABLE:
-                yield PathAvailable(value)
-            elif kind == lib.MDC_PATH_SUSPENDED:
-                yield PathSuspended(value)
+            elif kind in (lib.MDC_PATH_AVAILABLE, lib.MDC_PATH_SUSPENDED):
+                yield PathUsable(value, kind == lib.MDC_PATH_AVAILABLE)
             elif kind == lib.MDC_PATH_DELETED:
                 yield PathDeleted(value, self._path(state.deleted[event.offset]))
 
@@ -288,7 +284,7 @@ class Connection:
     # Paths.
 
     def open_path(self, local: Address, remote: Address, now: int) -> None:
-        """Open a path; it is used when `PathAvailable` tells that it was validated.
+        """Open a path; it is used when `PathUsable` tells that it was validated.
 
         Raises:
             StackError: multipath was not negotiated, there are too many paths, or the peer has

@@ -86,17 +86,15 @@ class StreamReset:
 
 
 @dataclass(frozen=True, slots=True)
-class PathAvailable:
-    """Event: a path was validated, or carries packets again after it was suspended."""
+class PathUsable:
+    """Event: a path carries data from now on, or does not until it does so again.
+
+    It does when it was validated. A stack suspends a path on which nothing came back for several
+    timeouts.
+    """
 
     path_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class PathSuspended:
-    """Event: nothing came back on a path for several timeouts, so the stack sends no data on it."""
-
-    path_id: int
+    usable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +122,5 @@ class Closed:
 
 
 Event = (
-    Ready
-    | Confirmed
-    | StreamData
-    | DatagramFrame
-    | StreamReset
-    | PathAvailable
-    | PathSuspended
-    | PathDeleted
-    | Closed
+    Ready | Confirmed | StreamData | DatagramFrame | StreamReset | PathUsable | PathDeleted | Closed
 )

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from minitopo_dc.quic.configuration import SCHEDULERS
+from minitopo_dc.quic.stack import SCHEDULERS
 from minitopo_dc.registry import Registry, failure_words
 from minitopo_dc.units import NS_PER_US
 

@@ -20,6 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+from minitopo_dc.files import write_json
 from minitopo_dc.installation import checkout, module_command
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.runners.programs import Tool
@@ -72,8 +73,7 @@ def facts() -> dict[str, Any]:
 
 def save_facts(directory: Path) -> None:
     """Write these facts to `environment.json` in a directory."""
-    text = json.dumps(facts(), indent=1)
-    (directory / "environment.json").write_text(text, encoding="utf-8")
+    write_json(directory / "environment.json", facts(), synced=False)
 
 
 @functools.cache
@@ -95,7 +95,7 @@ def probe_kernel() -> Mapping[str, str]:
     Returns:
         For each of `kernel_probes.PROBES` why it failed; empty text when it works.
     """
-    if privilege := _lacking_privilege():
+    if privilege := _privilege_obstacle():
         return defaultdict(lambda: privilege)
     program = module_command("minitopo_dc.real.kernel_probes")
     try:
@@ -115,7 +115,7 @@ def probe_kernel() -> Mapping[str, str]:
     return outcomes
 
 
-def _lacking_privilege() -> str:
+def _privilege_obstacle() -> str:
     """Return the privilege that this process lacks, or empty text (proc(5), CapEff)."""
     if os.geteuid() != 0:  # Mininet asks for the user's number, whatever else is allowed
         return NEEDS_ROOT
@@ -226,7 +226,7 @@ def check() -> list[MachineFinding]:
 
 def real_obstacle() -> str | None:
     """Return the first that every run on the real clock lacks here, with its remedy, or None."""
-    if _lacking_privilege() == NEEDS_ROOT:
+    if _privilege_obstacle() == NEEDS_ROOT:
         return "not root"
     findings = chain(_check_tools(), _check_modules(), _check_kernel())
     missing = (one for one in findings if (one.enables, one.status) == (ELEMENT, "missing"))
@@ -287,9 +287,9 @@ def _check_transports() -> Iterator[MachineFinding]:
     """Yield a finding for each runner; it is there when one congestion control works."""
     for runner in all_runners():
         controls = runner.congestion_controls or ("",)  # icmp has none
-        reasons = {control: runner.unsupported(control) for control in controls}
+        reasons = {control: runner.run_obstacle(control) for control in controls}
         works = [control for control, reason in reasons.items() if reason is None]
-        reason = "" if works else runner.missing() or str(next(iter(reasons.values())))
+        reason = "" if works else runner.obstacle() or str(next(iter(reasons.values())))
         remedy = SET_UP_AGAIN if runner.set_up and checkout() else SEE_DETAIL
         found = ", ".join(works) or "works"
         yield as_finding(transport(runner.name), runner.name, reason, remedy, found=found)

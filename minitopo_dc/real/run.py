@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.linux_guest import proxy_missing
+from minitopo_dc.linux_guest import proxy_obstacle
 from minitopo_dc.real.elements import Testbed, ipv6_obstacle, stop_all, testbed
 from minitopo_dc.real.hosts import (
     CpuLimit,
@@ -230,13 +230,13 @@ def run_real(
         scenario,
         directory,
         facts=facts(),
-        lacking=lambda: lacking(scenario),
+        obstacle=lambda: machine_obstacle(scenario),
         measure=lambda checked: _measure(checked, directory, disturb, cores),
         details=lambda _: cores,
     )
 
 
-def lacking(scenario: Scenario) -> str | None:
+def machine_obstacle(scenario: Scenario) -> str | None:
     """Return what this machine lacks for a scenario, beside what transports need, or None."""
     return next(filter(None, _obstacles(scenario)), None)
 
@@ -245,13 +245,13 @@ def _obstacles(scenario: Scenario) -> Iterator[str | None]:
     yield real_obstacle()
     yield ipv6_obstacle(scenario)
     if scenario.is_proxied:
-        yield proxy_missing()
+        yield proxy_obstacle()
     if scenario.real.client_cpu_percent is not None and (missing := cpu_limit_obstacle()):
         yield f"real.client_cpu_percent: {missing}"
     if scenario.real.backend == "kernel":
         for name in KERNEL_QUEUES:
-            if refusal := probe_kernel()[name]:
-                yield f"real.backend: kernel: {name}: {refusal}; allowed: backend: user"
+            if why := probe_kernel()[name]:
+                yield f"real.backend: kernel: {name}: {why}; allowed: backend: user"
 
 
 def _measure(

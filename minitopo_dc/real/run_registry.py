@@ -16,7 +16,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_whole
@@ -27,17 +26,6 @@ VARIABLE = "MINITOPO_DC_RUN"
 GRACE_S = 2.0
 """How long a process may take to disappear after SIGKILL."""
 POLL_S = 0.02
-
-
-class NotAllowedError(SettingsError):
-    """Error: what a run left cannot be removed by this user."""
-
-
-class Removed(NamedTuple):
-    """What `clean` ended: the run's id and its processes."""
-
-    run: str
-    processes: list[int]
 
 
 @contextlib.contextmanager
@@ -56,20 +44,23 @@ def registered() -> Iterator[str]:
         entry.unlink(missing_ok=True)
 
 
-def clean() -> list[Removed]:
+def clean() -> dict[str, list[int]]:
     """End every process of runs whose owner is gone; leave runs alone whose owner lives.
 
     Several of these may work at once, beside runs that begin and end.
 
+    Returns:
+        The processes that it ended, by the run's id.
+
     Raises:
-        NotAllowedError: what is left is another user's.
+        SettingsError: what is left is another user's.
     """
-    removed = []
+    removed = {}
     for entry in sorted(REGISTRY.glob("*.json")):
         if _owner_is_gone(entry):
             if not os.access(REGISTRY, os.W_OK):
-                raise NotAllowedError(f"{entry}: left by another user; use sudo minitopo-dc clean")
-            removed.append(Removed(entry.stem, _end(entry.stem)))
+                raise SettingsError(f"{entry}: left by another user; use sudo minitopo-dc clean")
+            removed[entry.stem] = _end(entry.stem)
             shutil.rmtree(entry.with_suffix(""), ignore_errors=True)  # a Mininet script's files
             entry.unlink(missing_ok=True)
     return removed

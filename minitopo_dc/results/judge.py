@@ -77,15 +77,15 @@ def judge(
     _save_rows(scenario, measurements, Path(blank.directory))
     flows = list(zip(scenario.resolved_flows, measurements, strict=True))
     late = (late_start_reason(scenario, flow, measured) for flow, measured in flows)
-    if (reason := _first_fault(scenario, late)) is not None:
+    if (reason := _first_failure(scenario, late)) is not None:
         return replace(blank, reason=reason, leg_bytes=leg_bytes)
     paths = [_paths_of(scenario, flow, measured, leg_bytes) for flow, measured in flows]
     measurements = [
         measured if own is None else replace(measured, details={**measured.details, **own.details})
         for measured, own in zip(measurements, paths, strict=True)
     ]
-    faults = (None if own is None else own.fault() for own in paths)
-    if (reason := _first_fault(scenario, faults)) is not None:
+    faults = (None if own is None else own.failure() for own in paths)
+    if (reason := _first_failure(scenario, faults)) is not None:
         own = {} if scenario.flows else measurements[0].details
         details = {name: value for name, value in own.items() if name == PATH_USE}
         return replace(blank, reason=reason, leg_bytes=leg_bytes, details=details)
@@ -110,7 +110,7 @@ def _save_rows(scenario: Scenario, measurements: Sequence[Measurement], run: Pat
                 file.write(number, measured.path_samples)
 
 
-def _first_fault(scenario: Scenario, reasons: Iterable[str | None]) -> str | None:
+def _first_failure(scenario: Scenario, reasons: Iterable[str | None]) -> str | None:
     """Return the first flow's fault, with the flow where there are several; None: there is none."""
     for number, reason in enumerate(reasons, start=1):
         if reason is not None:

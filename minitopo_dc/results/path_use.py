@@ -88,7 +88,7 @@ class FlowPaths:
         """Return what became of each path as details of the run's result."""
         return {PATH_USE: {str(leg): use for leg, use in self.uses.items()}} if self.uses else {}
 
-    def fault(self) -> str | None:
+    def failure(self) -> str | None:
         """Return what is wrong with the paths, and the bytes of each leg; None: nothing.
 
         It is a leg that carried data although the schedule opens no path on it, or the first path

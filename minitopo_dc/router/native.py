@@ -7,8 +7,7 @@ from typing import Any
 
 from minitopo_dc.fields import Settings
 from minitopo_dc.native import library
-from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.models import DISCIPLINES
+from minitopo_dc.native.leg import DISCIPLINES, NativeLeg
 from minitopo_dc.native.pdcp import MAX_LEGS, NativeReceiver, NativeReportMaker, NativeTransmitter
 from minitopo_dc.native.policy import has_twin
 from minitopo_dc.router.drivers import DeliveryStatistics, with_bytes
@@ -113,11 +112,11 @@ def native_obstacle(hosts: Iterable[ElementSettings], *, asks_policies: bool = F
         hosts: the settings of their elements.
         asks_policies: whether C may ask a split policy in Python, which takes its time.
     """
-    lacking = (words for settings in hosts for words in _lacking(settings, asks_policies))
-    return library.missing() or next(lacking, None)
+    obstacles = (words for settings in hosts for words in _obstacles(settings, asks_policies))
+    return library.obstacle() or next(obstacles, None)
 
 
-def _lacking(settings: ElementSettings, asks_policies: bool) -> Iterator[str]:
+def _obstacles(settings: ElementSettings, asks_policies: bool) -> Iterator[str]:
     yield from _given("it", settings)
     if settings.backend == "kernel":
         yield "it has backend: kernel"

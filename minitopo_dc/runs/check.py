@@ -28,7 +28,7 @@ class TransportLimitError(SettingsError):
     """
 
 
-def transport_limit(scenario: Scenario, runners: Sequence[Runner]) -> str | None:
+def transport_obstacle(scenario: Scenario, runners: Sequence[Runner]) -> str | None:
     """Return the first limit of a flow's own transport that the scenario exceeds, or None.
 
     A limit is of the workload, of the path schedule, or of the number of legs.
@@ -36,10 +36,10 @@ def transport_limit(scenario: Scenario, runners: Sequence[Runner]) -> str | None
     legs = len(scenario.legs)
     for n, (runner, flow) in enumerate(zip(runners, scenario.resolved_flows, strict=True)):
         where = f"flows.{n}." if scenario.flows else ""
-        if (refusal := runner.refusal(flow.workload)) is not None:
-            return f"{where}workload: {refusal}"
-        if (refusal := _path_limit(runner, flow, legs)) is not None:
-            return f"{where}{refusal}"
+        if (reason := runner.workload_obstacle(flow.workload)) is not None:
+            return f"{where}workload: {reason}"
+        if (reason := _path_obstacle(runner, flow, legs)) is not None:
+            return f"{where}{reason}"
     return None
 
 
@@ -99,16 +99,16 @@ def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "
     return runner
 
 
-def _path_limit(runner: Runner, flow: ResolvedFlow, legs: int) -> str | None:
+def _path_obstacle(runner: Runner, flow: ResolvedFlow, legs: int) -> str | None:
     if flow.paths is None or not flow.has_several_paths:
-        return _start_limit(runner, flow.paths)
+        return _start_obstacle(runner, flow.paths)
     if not flow.paths.is_default(legs) and not runner.takes_paths:
         able = _names(lambda other: other.takes_paths)
         return (
             f"paths: transport {runner.name} has a path on every leg from the beginning to the "
             f"end; with a schedule allowed: {able}"
         )
-    if (reason := _start_limit(runner, flow.paths)) is not None:
+    if (reason := _start_obstacle(runner, flow.paths)) is not None:
         return reason
     if not runner.takes_paths and legs < 2:
         return f"mode multipath: transport {runner.name} needs at least two legs"
@@ -121,7 +121,7 @@ def _path_limit(runner: Runner, flow: ResolvedFlow, legs: int) -> str | None:
     return None
 
 
-def _start_limit(runner: Runner, plan: PathPlan | None) -> str | None:
+def _start_obstacle(runner: Runner, plan: PathPlan | None) -> str | None:
     if plan is None:
         return None
     for field in plan.start_fields:
@@ -152,7 +152,7 @@ def _check_load(scenario: Scenario, flow: ResolvedFlow, where: str) -> None:
 
     DCTCP needs both kernels, and ECN between them (RFC 8257, sections 3.2, 3.4).
     """
-    if (reason := flow.workload.refusal(len(scenario.legs))) is not None:
+    if (reason := flow.workload.obstacle(len(scenario.legs))) is not None:
         raise SettingsError(f"{where}workload: {reason}")
     control, where = flow.congestion_control, f"{where}congestion_control: "
     known = {name: None for runner in all_runners() for name in runner.congestion_controls}
@@ -245,7 +245,7 @@ def _check_proxies(scenario: Scenario) -> None:
         runner = get_runner(flow.transport)
         if flow.proxied and scenario.clock == "real" and not runner.has_real_proxy:
             raise SettingsError(f"{where}, which only the virtual clock has; allowed: virtual")
-        refuse = runner.proxy_refusal
+        refuse = runner.proxy_obstacle
         if flow.proxied and (reason := refuse(flow.workload, flow.options, scenario.ip_version)):
             raise SettingsError(f"{where}, {reason}")
 
@@ -322,7 +322,7 @@ def check_fields(scenario: Scenario) -> Scenario:
     runners = _known_runners(scenario)
     (check_virtual if scenario.clock == "virtual" else check_real)(scenario)
     _check_proxies(scenario)
-    if (reason := transport_limit(scenario, runners)) is not None:
+    if (reason := transport_obstacle(scenario, runners)) is not None:
         raise TransportLimitError(reason)
     return scenario
 
@@ -332,9 +332,10 @@ def runners_of(scenario: Scenario) -> tuple[Runner, ...]:
     return tuple(get_runner(flow.transport) for flow in scenario.resolved_flows)
 
 
-def unsupported_reason(scenario: Scenario, runners: Sequence[Runner]) -> str | None:
+def obstacle_here(scenario: Scenario) -> str | None:
     """Return why the first transport that cannot run on this clock here cannot, or None."""
-    if (limit := transport_limit(scenario, runners)) is not None:
+    runners = runners_of(scenario)
+    if (limit := transport_obstacle(scenario, runners)) is not None:
         return limit
     for runner, flow in zip(runners, scenario.resolved_flows, strict=True):
         is_virtual = scenario.clock == "virtual"
@@ -345,11 +346,11 @@ def unsupported_reason(scenario: Scenario, runners: Sequence[Runner]) -> str | N
                 f"the virtual clock has {able}"
             )
         reason = (
-            runner.unsupported_virtual(flow.congestion_control, flow.workload)
+            runner.virtual_obstacle(flow.congestion_control, flow.workload)
             if is_virtual
-            else runner.unsupported(flow.congestion_control)
-        ) or runner.unsupported_options(flow.options, virtual=is_virtual)
-        reason = reason or runner.lacking(flow.workload)
+            else runner.run_obstacle(flow.congestion_control)
+        ) or runner.options_obstacle(flow.options, virtual=is_virtual)
+        reason = reason or runner.program_obstacle(flow.workload)
         reason = reason or _second_connection_obstacle(runner, flow.workload)
         if reason is not None:
             return reason

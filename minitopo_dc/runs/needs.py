@@ -18,8 +18,8 @@ from typing import NamedTuple, get_args
 
 from minitopo_dc.fields import Direction
 from minitopo_dc.pdcp import sn_format
-from minitopo_dc.quic.configuration import IDLE_TIMEOUT_S
 from minitopo_dc.quic.picoquic import CUBIC, OWN_CUBIC
+from minitopo_dc.quic.stack import IDLE_TIMEOUT_S
 from minitopo_dc.results.path_use import longest_delay_s, round_trip_s
 from minitopo_dc.results.run_result import CAUTIONS, RunResult, available_bits
 from minitopo_dc.runners.base import Options, get_runner

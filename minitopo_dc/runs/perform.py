@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,13 +11,13 @@ from typing import Any, Final, NamedTuple
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.files import write_version
+from minitopo_dc.files import write_json, write_version
 from minitopo_dc.results.judge import blank_result, judge
 from minitopo_dc.results.kept_scenario import keep_traces, save_as_run
 from minitopo_dc.results.run_result import ATTEMPTS, RunResult
 from minitopo_dc.results.trust import Trust, with_trust
 from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.runs.check import runners_of, unsupported_reason
+from minitopo_dc.runs.check import obstacle_here
 from minitopo_dc.runs.needs import with_cautions
 from minitopo_dc.scenario import ResolvedScenario, Scenario, resolve_scenario
 from minitopo_dc.workloads import Measurement
@@ -50,7 +49,7 @@ def perform(
     directory: Path,
     *,
     facts: Mapping[str, Any],
-    lacking: Callable[[], str | None],
+    obstacle: Callable[[], str | None],
     measure: Callable[[Scenario], Measured],
     details: Callable[[Scenario], Mapping[str, Any]] = lambda _: {},
 ) -> RunResult:
@@ -65,7 +64,7 @@ def perform(
         scenario: a scenario that `check_scenario` has accepted.
         directory: where the run is kept; made if need be.
         facts: what the numbers may depend on, for `environment.json`.
-        lacking: returns what the machine lacks for the scenario, beside the transports' tools.
+        obstacle: returns what the machine lacks for the scenario, beside the transports' tools.
         measure: runs the flows of the scenario as it is run.
         details: returns more of how that scenario is run, for the result's `details`.
 
@@ -78,12 +77,12 @@ def perform(
     directory.mkdir(parents=True, exist_ok=True)
     write_version(directory)
     scenario.save(directory / "scenario.yaml")
-    (directory / "environment.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
+    write_json(directory / "environment.json", facts, synced=False)
     derived = resolve_scenario(scenario)
     if derived.derived:
         save_as_run(derived, directory)
     keep_traces(scenario, directory)
-    result = _attempt(derived, directory, lacking, measure)
+    result = _attempt(derived, directory, obstacle, measure)
     if result.status != "unsupported":
         result = replace(result, details={**result.details, **details(derived.scenario)})
     result.save(directory)
@@ -93,12 +92,12 @@ def perform(
 def _attempt(
     derived: ResolvedScenario,
     directory: Path,
-    lacking: Callable[[], str | None],
+    obstacle: Callable[[], str | None],
     measure: Callable[[Scenario], Measured],
 ) -> RunResult:
     scenario = derived.scenario
     blank = blank_result(scenario, directory)
-    reason = lacking() or unsupported_reason(scenario, runners_of(scenario))
+    reason = obstacle() or obstacle_here(scenario)
     if reason is not None:
         return replace(blank, status="unsupported", reason=reason)
     try:

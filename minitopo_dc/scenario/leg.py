@@ -413,6 +413,12 @@ class LegDirection(Settings):
             return next(self.delays())[1]
         return self._delay_of(round(self.delay_ms * NS_PER_MS))
 
+    def wait_ns(self) -> int:
+        """Return the mean time (ns) that a lone packet waits for a grant, TDD and HARQ."""
+        rlc = None if self.rlc is None else self.rlc.parameters()
+        radio = 0 if rlc is None else rlc.sr_ns // 2 + rlc.mean_wait_ns()
+        return round(self.grant_ms * NS_PER_MS) + radio
+
     def delays(self) -> Iterator[tuple[int, DelayModel]]:
         """Yield the delays of `delay_curve` or `delay_trace`, each with its start (ns, from 0).
 

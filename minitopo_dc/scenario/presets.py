@@ -2,9 +2,9 @@
 
 * `papers`: what the DC papers measured.
 * `deployable`: what two nodes over Xn can do by the standards: flow control of TS 38.425, timers
-  that RRC configures, and an uplink that is split by ul-DataSplitThreshold.
-* `ideal`: a split that sees every leg at once, and a receiver that learns from its legs. Nobody can
-  deploy it.
+  that RRC configures, and an uplink that is split from its first byte on.
+* `ideal`: a split that sees every leg at once, and a receiver that knows what a leg lost. Nobody
+  can deploy it.
 
 RLC is a leg's, not PDCP's: none of them changes a leg.
 """
@@ -16,24 +16,27 @@ from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 from minitopo_dc.errors import InputError
-from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields import Direction, SettingsError
 from minitopo_dc.pdcp import DISCARD_TIMER_MS, T_REORDERING_MS
 from minitopo_dc.pdcp.transmitting.legs import MIN_PACKETS
 from minitopo_dc.scenario.leg import PACKET_BYTES, LegDirection
-from minitopo_dc.scenario.pdcp import FlowControlSettings
 from minitopo_dc.scenario.radio import Leg, put_beside, tell_of_one_direction
-from minitopo_dc.units import NS_PER_MS, NS_PER_S
+from minitopo_dc.units import NS_PER_S
 
 DualConnectivity = Literal["papers", "deployable", "ideal"]
 NAMES: tuple[DualConnectivity, ...] = get_args(DualConnectivity)
+DIRECTIONS: tuple[Direction, ...] = ("downlink", "uplink")
 FIELDS = ("pdcp", "split_uplink", "uplink_pdcp")
 """Of a scenario, which a name stands for."""
 XN_MS = 5.0
 """Of Xn one way: the most of TR 36.932's class "fibre access 3", 2 to 5 ms (table 6.1-1)."""
 STATUS_MS = 5.0
 """From one DL DELIVERY STATUS to the next, as `FlowControlSettings` has it by default."""
-GRANT_MS = 2.0
-"""What a UE gives a leg beforehand: the slot that it sends, and the one that it prepares."""
+LEAD_MS = 2.0
+"""What a leg beside the split is given beforehand: the slot that it sends, and the next."""
+HELD_MS = 30.0
+"""What a node desires of its leg's rate, beside what is on Xn: so much that a leg whose rate rises
+between two statuses does not run dry (studies/which_is_better/frontier.md)."""
 QUEUES = 2.0
 """discardTimer waits for so many times what full queues take at the mean rate, as rates fall."""
 PACKET_BITS = 8 * PACKET_BYTES
@@ -61,16 +64,8 @@ def dual_connectivity(
         downlink, uplink = _downlink(legs, xn_ms), _uplink(legs, xn_ms)
         return {"pdcp": downlink, "split_uplink": True, "uplink_pdcp": uplink}
     if name == "ideal":
-        radios = [radio for leg in legs for radio in (leg.downlink, leg.uplink)]
-        both = {
-            "split": "least-delay",
-            "numbering": "late",
-            "t_reordering_ms": "adaptive",
-            "legs_keep_order": not any(
-                radio.reorder or (radio.rlc and not radio.rlc.in_order) for radio in radios
-            ),
-        }
-        return {"pdcp": both, "split_uplink": True, "uplink_pdcp": dict(both)}
+        downlink, uplink = (_ideal([leg.direction(way) for leg in legs]) for way in DIRECTIONS)
+        return {"pdcp": downlink, "split_uplink": True, "uplink_pdcp": uplink}
     raise SettingsError(f"Dual Connectivity {name!r}; allowed: {', '.join(NAMES)}")
 
 
@@ -83,36 +78,48 @@ def table_name(name: DualConnectivity, xn_ms: float) -> str:
 def _downlink(legs: Sequence[Leg], xn_ms: float) -> dict[str, Any]:
     """Return PDCP of the node that splits, which knows of its legs what DDDS tells."""
     backhaul_ms = [0.0, *[xn_ms] * (len(legs) - 1)]
-    control = {"interval_ms": STATUS_MS, "backhaul_ms": backhaul_ms}
-    nodes = FlowControlSettings.check(control, "flow_control").of_legs(len(legs))
-    held_ms = [node.desired_ns / NS_PER_MS for node in nodes]
     return {
         "split": "least-delay",
         # SDUs wait here until a node wants them. With a number or without, they leave in the same
         # order: late numbers are those that early ones would be, but that one is never discarded.
         "numbering": "late",
-        "flow_control": control,
-        **_timers([leg.downlink for leg in legs], xn_ms, held_ms),
+        "flow_control": {
+            "interval_ms": STATUS_MS,
+            "backhaul_ms": backhaul_ms,
+            "desired_ms": [HELD_MS + 2 * delay for delay in backhaul_ms],
+        },
+        # The split foresees what waits in a node's queue, but for what the latest status is old.
+        **_timers([leg.downlink for leg in legs], xn_ms, STATUS_MS + LEAD_MS),
     }
 
 
 def _uplink(legs: Sequence[Leg], xn_ms: float) -> dict[str, Any]:
     """Return PDCP of the UE, which knows its own queues.
 
-    That PDUs by the other legs take Xn to the node that reorders is not modelled: t-Reordering
-    allows for it.
+    With ul-DataSplitThreshold b0 it may send each SDU by either leg (TS 38.323, clause 5.2.1). That
+    PDUs by the other legs take Xn to the node that reorders is not modelled: t-Reordering allows
+    for it.
     """
+    timers = _timers([leg.uplink for leg in legs], xn_ms, LEAD_MS)
+    return {"split": "least-delay", "numbering": "late", **timers}
+
+
+def _ideal(radios: Sequence[LegDirection]) -> dict[str, Any]:
+    """Return PDCP of a direction whose split sees its legs, and whose receiver knows their order.
+
+    A configured t-Reordering beside that: an adaptive one waits too long behind a loss that only
+    the other leg's packets could show.
+    """
+    in_order = all(not radio.reorder and (not radio.rlc or radio.rlc.in_order) for radio in radios)
     return {
-        "split": "threshold",
-        "parameters": {"primary": 1, "threshold_bytes": 51_200},
+        "split": "least-delay",
         "numbering": "late",
-        **_timers([leg.uplink for leg in legs], xn_ms, [GRANT_MS] * len(legs)),
+        "t_reordering_ms": t_reordering_ms(radios, 0.0, LEAD_MS),
+        "legs_keep_order": in_order,
     }
 
 
-def _timers(
-    radios: Sequence[LegDirection], xn_ms: float, held_ms: Sequence[float]
-) -> dict[str, Any]:
+def _timers(radios: Sequence[LegDirection], xn_ms: float, held_ms: float) -> dict[str, Any]:
     timer = t_reordering_ms(radios, xn_ms, held_ms)
     return {
         "sn_bits": 18,
@@ -121,25 +128,23 @@ def _timers(
     }
 
 
-def t_reordering_ms(
-    radios: Sequence[LegDirection], xn_ms: float, held_ms: Sequence[float]
-) -> float:
+def t_reordering_ms(radios: Sequence[LegDirection], xn_ms: float, held_ms: float) -> float:
     """Return the least t-Reordering of TS 38.331 (ms) that waits for the latest PDU of any leg.
 
-    A PDU is latest by its leg's greatest delay, jitter, Xn, grant, the time in the node's queue and
-    the retransmissions of HARQ and RLC; earliest by the least delay of all legs, without Xn, whose
+    A PDU is latest by its leg's greatest delay, jitter, Xn, grant, time in the node's queue and the
+    retransmissions of HARQ and RLC; earliest by the least delay of all legs, without Xn, whose
     delay is a bound, and with a grant that was there. Both are known to an operator who knows the
     legs. Beyond all values of the standard it is the greatest one.
 
     Args:
         radios: one direction of the bearer's legs, the one at the node that splits first.
         xn_ms: the delay of Xn one way, of all legs but the first.
-        held_ms: the time in which each leg sends what its node asks for.
+        held_ms: how long a PDU may wait in a node's queue that the split does not foresee.
     """
     delays = [radio.delay_range_ms(MEAN_S) for radio in radios]
     latest = max(
-        delay[1] + (xn_ms if place else 0.0) + _waits_ms(radio, held)
-        for place, (radio, delay, held) in enumerate(zip(radios, delays, held_ms, strict=True))
+        delay[1] + (xn_ms if place else 0.0) + _waits_ms(radio, held_ms)
+        for place, (radio, delay) in enumerate(zip(radios, delays, strict=True))
     )
     return float(
         _least(T_REORDERING_MS, latest - min(least for least, _ in delays)) or T_REORDERING_MS[-1]

@@ -177,6 +177,7 @@ class Leg(Settings):
 def nearest(legs: Sequence[Leg]) -> int:
     """Return the number of the leg with the least round trip at the start, of those that are up.
 
+    It is that of a lone packet, with the mean waits for a request, a grant, TDD and HARQ.
     Of equal ones it is the leg with most downlink in the first second, then the first leg; where
     none is up, all count.
 
@@ -206,7 +207,7 @@ def _bits(radio: LegDirection) -> int:
 
 def _round_trip_ns(leg: Leg) -> int:
     try:
-        return leg.downlink.delay_model().mean_ns + leg.uplink.delay_model().mean_ns
+        return sum(way.delay_model().mean_ns + way.wait_ns() for way in (leg.downlink, leg.uplink))
     except NoTraceError:
         return 0
 

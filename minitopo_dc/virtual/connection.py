@@ -193,7 +193,7 @@ class SansIoConnection(AnyConnection):
             self.client_host.free_quarters_only()
             self.server_host.free_quarters_only()
         transport = get_runner(flow.transport).virtual()
-        assert transport is not None  # `unsupported_reason` has asked
+        assert transport is not None  # `run_obstacle` has asked
         self.ends = transport(
             VirtualFlow(
                 **vars(self.facts),

@@ -45,7 +45,7 @@ class GuestConnection(AnyConnection):
     ) -> None:
         super().__init__(scenario, flow, index, core=core, directory=directory, ended=ended)
         transport = get_runner(flow.transport).guest()
-        assert transport is not None  # `unsupported_reason` has asked
+        assert transport is not None  # `run_obstacle` has asked
         self.ends = transport(self.facts)
         loop = core.loop
         self._guest: Guest | None = None

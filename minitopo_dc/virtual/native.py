@@ -7,8 +7,7 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from minitopo_dc.native.library import library
-from minitopo_dc.native.models import from_c_time, to_c_time
+from minitopo_dc.native.library import from_c_time, library, to_c_time
 from minitopo_dc.router.drivers import Timed, Way
 from minitopo_dc.router.native import (
     NativeLegDriver,
@@ -79,7 +78,7 @@ class VirtualNativeElement(VirtualElement):
         legs = [self._legs[number] for number in bearer.legs]
         driver = NativeTransmitDriver(self._settings, bearer, legs, self._loop.router)
         if driver.entity.asked is not None:
-            driver.entity.asked.failed = self._loop.fail
+            driver.entity.asked.fail = self._loop.fail
         return driver
 
     def _receiver(self, bearer: ReceiveBearer) -> Any:
@@ -192,12 +191,12 @@ class VirtualNativeLoop:
 class NativeTimer:
     """A timer at one moment; its `fire` may set it again."""
 
-    __slots__ = ("_lib", "_loop", "_pointer", "fire")
+    __slots__ = ("_lib", "_pointer", "fail", "fire")
 
     def __init__(self, loop: VirtualNativeLoop, fire: Callable[[], None]) -> None:
         """Make a timer that is not set."""
         self.fire = fire
-        self._loop = loop
+        self.fail = loop.fail
         self._lib = loop.lib
         self._pointer = self._lib.network_timer(loop.pointer, loop.handle(self))
 
@@ -216,10 +215,6 @@ class NativeTimer:
         if at is None or moment < at:
             self.set(moment)
 
-    def fail(self, error: BaseException) -> None:
-        """Keep an error of `fire`, which the loop raises."""
-        self._loop.fail(error)
-
 
 class NativeHost(EndHost):
     """A host without CPU time, which works like one of the Python core until `join`."""
@@ -228,6 +223,7 @@ class NativeHost(EndHost):
         """Make a host that sends on `flows`, once `endpoint` is set."""
         super().__init__(loop, flows, cpu_ns=0)
         self._native = loop
+        self.fail = loop.fail
         self._pointer: Any = None
         self._in_c: EndpointInC
         self._ways: dict[Any, Any] = {}
@@ -250,15 +246,15 @@ class NativeHost(EndHost):
         lib, ffi = self._native.lib, library().ffi
         self._in_c = endpoint
         self._pointer = lib.network_host(self._native.pointer, self._native.handle(self))
-        parts = endpoint.in_c()
-        pointers = (ffi.cast("void *", part) for part in parts.pointers)
+        number = endpoint.number
+        pointers = (ffi.cast("void *", pointer) for pointer in endpoint.pointers())
         lib.host_endpoint(self._pointer, *pointers)
         for (source, destination), flow in self._flows.items():
             self._ways[source, destination] = flows[flow]
-            numbers = (-1 if source is None else parts.number(source), parts.number(destination))
+            numbers = (-1 if source is None else number(source), number(destination))
             lib.host_sends(self._pointer, flows[flow], *numbers)
         for flow in gets:
-            numbers = parts.number(flow.source), parts.number(flow.destination)
+            numbers = number(flow.source), number(flow.destination)
             lib.host_gets(self._pointer, flows[flow], *numbers)
 
     def wake(self, moment: int | None) -> None:
@@ -288,10 +284,6 @@ class NativeHost(EndHost):
         moment = self._in_c.resume(self.now, has_events=why == lib.STEP_EVENTS)
         self._tell_due()
         return to_c_time(moment)
-
-    def fail(self, error: BaseException) -> None:
-        """Record an error of `step` in the native core."""
-        self._native.fail(error)
 
     def _tell_due(self) -> None:
         due = to_c_time(self._in_c.due)

@@ -202,7 +202,7 @@ class Workload(Settings):
         """Return the names of the numbers that `details`, or a program, gives of it."""
         return tuple(column.measure for column in self.columns)
 
-    def refusal(self, legs: int) -> str | None:  # noqa: ARG002 (a hook)
+    def obstacle(self, legs: int) -> str | None:  # noqa: ARG002 (a hook)
         """Return why it cannot be asked for over `legs` legs, None when it can."""
         return None
 

@@ -141,7 +141,7 @@ class Command(Workload):
             raise ValueError("server_ready: needs a server")
         return self
 
-    def refusal(self, legs: int) -> str | None:
+    def obstacle(self, legs: int) -> str | None:
         """Return an error if a word names a leg that does not exist, else None."""
         for name in placeholders((*self.client, *self.server)):
             found = _LEG.fullmatch(name)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from minitopo_dc.fields.base import FilePath
 from minitopo_dc.fields.ranges import Dscp, MillisecondsAbove, Seconds, within
 from minitopo_dc.files import UnreadableError, read_text
-from minitopo_dc.media.video import Frames, FramesError, even_frames, freezes_s, read_frames
+from minitopo_dc.media.video import Frames, MediaError, even_frames, freezes_s, read_frames
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.base import (
     Column,
@@ -113,7 +113,7 @@ class Realtime(Workload):
         """Return the frames of each direction.
 
         Raises:
-            FramesError: the file of sizes is missing or wrong.
+            MediaError: the file of sizes is missing or wrong.
         """
         interval_ns = round(NS_PER_S / self.fps)
         if self.frame_sizes is None:
@@ -127,11 +127,11 @@ class Realtime(Workload):
         try:
             text = read_text(self.frame_sizes, MAX_FILE_BYTES)
             return read_frames(text, self.frames, interval_ns)
-        except FramesError as error:
-            raise FramesError(f"frame_sizes {self.frame_sizes}: {error}") from None
+        except MediaError as error:
+            raise MediaError(f"frame_sizes {self.frame_sizes}: {error}") from None
         except (OSError, UnreadableError, UnicodeDecodeError) as error:
             words = error.strerror if isinstance(error, OSError) else str(error)
-            raise FramesError(f"frame_sizes {self.frame_sizes}: {words}") from None
+            raise MediaError(f"frame_sizes {self.frame_sizes}: {words}") from None
 
     def make_client(self, connection: Requests) -> Client:
         """Return the client over HTTP."""
@@ -154,7 +154,7 @@ class Realtime(Workload):
         told = {name: value for name, value in report.items() if name != "bytes_received"}
         return measurement(told, report["bytes_in_time"], report["completion_s"])
 
-    def refusal(self, legs: int) -> str | None:  # noqa: ARG002
+    def obstacle(self, legs: int) -> str | None:  # noqa: ARG002
         """Return an error for too many frames, a wrong file or an impossible reset, else None."""
         if self.frames > MAX_FRAMES:
             return f"{self.frames} frames; allowed: at most {MAX_FRAMES:,}"
@@ -162,7 +162,7 @@ class Realtime(Workload):
             return f"reset_late with delivery {self.delivery}; allowed: streams, one for each frame"
         try:
             _ = self.plan
-        except FramesError as error:
+        except MediaError as error:
             return str(error)
         return None
 

@@ -151,7 +151,7 @@ class QuicRunner(BuiltInQuicRunner):
     set_up: ClassVar[bool] = True
     essential: ClassVar[bool] = True
 
-    def missing(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Return how to get aioquic, on which both sides run, None if it is here."""
         if importlib.util.find_spec("aioquic") is None:
             return "aioquic is not installed (pip install aioquic)"

@@ -39,11 +39,11 @@ class CommandRunner(KernelTcpRunner):
     workloads: ClassVar[tuple[str, ...]] = ("command",)
     compared: ClassVar[bool] = False
 
-    def missing(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Return None, as only the workload says which programs it needs."""
         return None
 
-    def lacking(self, workload: Workload) -> str | None:
+    def program_obstacle(self, workload: Workload) -> str | None:
         """Return an error for a program that is not on this machine, else None."""
         command = _command_of(workload)
         for role, words in (("client", command.client), ("server", command.server)):

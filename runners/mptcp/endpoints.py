@@ -29,7 +29,7 @@ from minitopo_dc.fields import PathAction, PathEvent, PathPlan
 from minitopo_dc.linux_guest.orders import ChangeName
 from minitopo_dc.runners.addresses import is_connected
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed
-from minitopo_dc.runners.processes.kernel_socket import mptcp_refusal
+from minitopo_dc.runners.processes.kernel_socket import mptcp_obstacle
 from minitopo_dc.runners.processes.process import run
 from minitopo_dc.runners.programs import ProgramSettings
 from minitopo_dc.units import NS_PER_S
@@ -147,7 +147,7 @@ def subflow_per_address(server: Host, client: Host, addresses: Sequence[str]) ->
     This is for programs that open their connections themselves. Where the kernel has no MPTCP, or
     there is one address, nothing is done.
     """
-    if len(addresses) < 2 or mptcp_refusal() is not None:
+    if len(addresses) < 2 or mptcp_obstacle() is not None:
         yield
         return
     with ExitStack() as undo:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import StringConstraints
 
-from minitopo_dc.linux_guest import find_agent, proxy_missing
+from minitopo_dc.linux_guest import find_agent, proxy_obstacle
 from minitopo_dc.linux_guest.orders import EndpointOrder, proxy_orders
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
@@ -25,7 +25,7 @@ from minitopo_dc.runners.mptcp.endpoints import (
     path_samples,
     subflow_limit,
 )
-from minitopo_dc.runners.processes.kernel_socket import TcpProtocol, mptcp_refusal, schedulers
+from minitopo_dc.runners.processes.kernel_socket import TcpProtocol, mptcp_obstacle, schedulers
 from minitopo_dc.runners.processes.process import kernel_setting
 from minitopo_dc.runners.programs import Tool
 from minitopo_dc.runners.tcp.info import SAMPLE_NS, AgentSamples
@@ -134,7 +134,7 @@ class MptcpRunner(TcpRunner):
         """Return that it is multipath to the server, or with ATSSS to a proxy on the UPF."""
         return ("multipath", "atsss")
 
-    def proxy_refusal(
+    def proxy_obstacle(
         self,
         workload: Workload,
         options: Mapping[str, Any],  # noqa: ARG002
@@ -145,9 +145,9 @@ class MptcpRunner(TcpRunner):
             return None
         return f"which carries no workload {workload.kind}; allowed: download, request-response"
 
-    def missing(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Return what is lacking of `tcp`'s needs, MPTCP in the kernel, and mptcpize for curl."""
-        return super().missing() or mptcp_refusal()
+        return super().obstacle() or mptcp_obstacle()
 
     def curl_command(self, transfer: Transfer) -> list[str]:
         """Return curl's command line behind mptcpize, which makes its TCP sockets MPTCP sockets."""
@@ -190,7 +190,7 @@ class MptcpRunner(TcpRunner):
             TransferFailed: it is not built.
         """
         if (agent := find_agent()) is None:
-            raise TransferFailed(str(proxy_missing()))
+            raise TransferFailed(str(proxy_obstacle()))
         assert transfer.proxy_address is not None  # the caller has looked
         server = (transfer.server_address, transfer.port)
         orders = proxy_orders(
@@ -219,7 +219,7 @@ class MptcpRunner(TcpRunner):
         changes = EndpointChanges(guest_transfer(facts))
         return ProgramsFlow(self, facts, changes=changes, ready_port=facts.server_address[1])
 
-    def unsupported_options(self, options: Mapping[str, Any], *, virtual: bool) -> str | None:
+    def options_obstacle(self, options: Mapping[str, Any], *, virtual: bool) -> str | None:
         """Return that the kernel lacks the packet scheduler, with those that it has."""
         wanted = MptcpOptions.check(options, f"runner {self.name}").scheduler
         offered = GUEST_SCHEDULERS if virtual else schedulers()

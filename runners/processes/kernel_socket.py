@@ -106,7 +106,7 @@ def set_congestion_control(connection: socket.socket, name: str) -> None:
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
 
 
-def congestion_control_refusal(name: str) -> str | None:
+def congestion_control_obstacle(name: str) -> str | None:
     """Return why this user's TCP sockets cannot have a congestion control, None if they can."""
     with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
         try:
@@ -119,7 +119,7 @@ def congestion_control_refusal(name: str) -> str | None:
     return None
 
 
-def mptcp_refusal() -> str | None:
+def mptcp_obstacle() -> str | None:
     """Return why there are no MPTCP sockets here, None when there are."""
     try:
         socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP).close()

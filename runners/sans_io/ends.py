@@ -15,9 +15,8 @@ from minitopo_dc.quic.events import (
     Confirmed,
     DatagramFrame,
     Event,
-    PathAvailable,
     PathDeleted,
-    PathSuspended,
+    PathUsable,
     Ready,
     StreamData,
     StreamReset,
@@ -127,7 +126,7 @@ class ClientSession(Session):
             self._tell(event, now)
         elif isinstance(event, PathDeleted):
             self._paths.on_deleted(event.statistics, now)
-        elif isinstance(event, PathAvailable | PathSuspended):
+        elif isinstance(event, PathUsable):
             self._paths.keep(now)
 
     def _tell(self, event: Event, now: int, *, marked: bool = False) -> None:
@@ -228,7 +227,7 @@ class ServerSession(Session):
             tell(self._server, event, now)
         elif isinstance(event, PathDeleted):
             self._samples += self.paths.deleted(event.statistics, now)
-        elif isinstance(event, Ready | PathAvailable):
+        elif isinstance(event, Ready) or (isinstance(event, PathUsable) and event.usable):
             self.finish(now)
 
     def _on_request(self, event: StreamData, now: int) -> None:

@@ -10,11 +10,17 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from minitopo_dc.fields import PathPlan
-from minitopo_dc.quic.configuration import IDLE_TIMEOUT_S, SCHEDULERS, DemotedPaths, Experiment
 from minitopo_dc.quic.noq import NOQ
 from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.scheduler import known_scheduler
-from minitopo_dc.quic.stack import MAX_PATHS, Stack
+from minitopo_dc.quic.stack import (
+    IDLE_TIMEOUT_S,
+    MAX_PATHS,
+    SCHEDULERS,
+    DemotedPaths,
+    Experiment,
+    Stack,
+)
 from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner, runner
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.quic import (
@@ -140,9 +146,9 @@ class StackRunner(BuiltInQuicRunner):
             cls.stack = cls.library.name
             cls.congestion_controls = names_of_controls(cls.library)
 
-    def missing(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Return what this machine lacks of the stack, None if nothing."""
-        return self.library.missing()
+        return self.library.obstacle()
 
     def virtual(self) -> VirtualTransport | None:
         """Return both ends for the virtual clock, as the stack takes time as an argument."""
@@ -250,7 +256,7 @@ class MultipathPicoquicRunner(MultipathStackRunner):
         """Return that it is multipath to the server, or with ATSSS a tunnel to the UPF."""
         return ("multipath", "atsss")
 
-    def proxy_refusal(
+    def proxy_obstacle(
         self,
         workload: Workload,  # noqa: ARG002
         options: Mapping[str, Any],

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from pathlib import Path
 
-from minitopo_dc.quic.configuration import Configuration
 from minitopo_dc.quic.connection import Connection, Datagram, Received, StackError
 from minitopo_dc.quic.events import (
     Address,
@@ -25,7 +24,7 @@ from minitopo_dc.quic.events import (
     StreamData,
     StreamReset,
 )
-from minitopo_dc.quic.stack import Stack
+from minitopo_dc.quic.stack import Configuration, Stack
 from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.quic import datagram_frame
 from minitopo_dc.runners.sans_io.runner import (

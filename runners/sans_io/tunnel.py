@@ -344,10 +344,16 @@ class TunnelPair(StackPair):
             is_tunnel=True,
             scheduler=options.scheduler if "scheduler" in options.model_fields_set else STEERING,
         )
-        queue = options.tunnel_queue
         ways, wires = ((target, addresses[0]), (proxy, target)), (0, flow.wire_ns)
         self._relays = client, server = [
-            Relay(end, inner, way, wire_ns=wire, queue=queue, reordering_ns=reordering_ns)
+            Relay(
+                end,
+                inner,
+                way,
+                wire_ns=wire,
+                queue=options.tunnel_queue,
+                reordering_ns=reordering_ns,
+            )
             for end, inner, way, wire in zip(ends, self._inner, ways, wires, strict=True)
         ]
         asking = ClientSession(

@@ -24,7 +24,6 @@ from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
     Address,
     Congestion,
-    InC,
     Received,
     VirtualFlow,
     VirtualHost,
@@ -170,10 +169,13 @@ class EndInC(End[AnySession]):
         """Return whether the connection is over."""
         return self.session.ended
 
-    def in_c(self) -> InC:
-        """Return what C needs of the connection."""
-        connection = self.session.connection
-        return InC(connection.pointers(), connection.number)
+    def pointers(self) -> tuple[int, int, int, int]:
+        """Return where the connection is in memory."""
+        return self.session.connection.pointers()
+
+    def number(self, address: Address) -> int:
+        """Return the connection's number of an address."""
+        return self.session.connection.number(address)
 
     def resume(self, now: int, *, has_events: bool) -> int | None:
         """Do as `step` does, with what arrived read already."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.fields.ranges import within
-from minitopo_dc.linux_guest import missing as missing_guest
+from minitopo_dc.linux_guest import obstacle as guest_obstacle
 from minitopo_dc.runners.addresses import SERVER_NAME, bracketed
 from minitopo_dc.runners.base import (
     ETHERNET_BYTES,
@@ -23,7 +23,7 @@ from minitopo_dc.runners.base import (
     runner,
 )
 from minitopo_dc.runners.guest_programs import ProgramsFlow
-from minitopo_dc.runners.processes.kernel_socket import TcpProtocol, congestion_control_refusal
+from minitopo_dc.runners.processes.kernel_socket import TcpProtocol, congestion_control_obstacle
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.programs import Tool, not_installed
 from minitopo_dc.runners.tcp.info import FILE as TCP_INFO
@@ -96,15 +96,15 @@ class KernelTcpRunner(Runner):
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic", "bbr", DCTCP)
     set_up: ClassVar[bool] = True
 
-    def unsupported(self, congestion_control: str) -> str | None:
+    def run_obstacle(self, congestion_control: str) -> str | None:
         """Return also why the kernel lacks the algorithm or does not let this user choose it."""
-        return super().unsupported(congestion_control) or congestion_control_refusal(
+        return super().run_obstacle(congestion_control) or congestion_control_obstacle(
             congestion_control
         )
 
-    def unsupported_virtual(self, congestion_control: str, workload: Workload) -> str | None:  # noqa: ARG002
+    def virtual_obstacle(self, congestion_control: str, workload: Workload) -> str | None:  # noqa: ARG002
         """Return why it cannot run in virtual time, where the guest has all its algorithms."""
-        return self.unknown(congestion_control) or missing_guest()
+        return self.control_obstacle(congestion_control) or guest_obstacle()
 
     def guest(self) -> GuestTransport:
         """Return the same programs, or their traffic, in a guest kernel, whose clock is theirs."""
@@ -130,7 +130,7 @@ class TcpRunner(KernelTcpRunner):
     protocol: ClassVar[TcpProtocol] = "tcp"
     server_exit_codes: ClassVar[frozenset[int]] = frozenset({0})
 
-    def missing(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Return what this machine lacks, None if it has the client, curl."""
         return not_installed(self.tools)
 
@@ -139,11 +139,11 @@ class TcpRunner(KernelTcpRunner):
             return TcpFlow(self, facts)
         return ProgramsFlow(self, facts, ready_port=facts.server_address[1])
 
-    def refusal(self, workload: Workload) -> str | None:
+    def workload_obstacle(self, workload: Workload) -> str | None:
         """Return also an error for frames of a call that are not on one stream."""
         if isinstance(workload, Realtime) and workload.delivery != "stream":
             return f"delivery {workload.delivery}: transport {self.name} allows stream"
-        return super().refusal(workload)
+        return super().workload_obstacle(workload)
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """Return the command of hypercorn, started by `minitopo_dc.runners.tcp.server`."""

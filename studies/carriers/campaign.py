@@ -8,11 +8,13 @@ The carriers, and what their values rest on: docs/carriers.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import isnan
 from typing import Any
 
 import pandas as pd
 
 import minitopo_dc as dc
+from minitopo_dc.numbers import significant
 from minitopo_dc.scenario.carriers import PAIRS
 from minitopo_dc.statistics import mean_interval
 
@@ -100,7 +102,8 @@ def table(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
 
     def text(values: pd.Series[float]) -> str:
         interval = mean_interval(list(values))
-        return f"{values.mean():.3g} ± {(interval.high - interval.low) / 2:.2g}"
+        half = (interval.high - interval.low) / 2
+        return significant(values.mean()) + ("" if isnan(half) else f" ± {round(half, 1):g}")
 
     shown = runs.groupby(["network", "way"], sort=False)[measure].apply(text).unstack()
     return shown.reindex(columns=runs["way"].unique(), index=runs["network"].unique())

@@ -41,10 +41,11 @@ from ratios import (
     speeds,
     with_numbers,
 )
-from ways import MPQUIC, MPTCP, TCP
+from ways import ALONE, MPQUIC, MPTCP, TCP
 
 import minitopo_dc as dc
 from minitopo_dc import plots
+from minitopo_dc.campaign.store import read_table
 from minitopo_dc.statistics import outcomes
 
 Case = tuple[dc.Scenario, dict[str, Any]]
@@ -171,6 +172,7 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
         odd = known[known["point"] % 2 == 1]
         yield "Dual Connectivity against MP-QUIC", [shares(named(known)), figure(known)]
         yield "The same at the networks held out", shares(named(odd))
+        yield "What each way reaches of the bound", of_bound(runs)
         where = {name: known[f"dc-xn-{USUAL_MS}"][members] for name, members in classes(known)}
         yield f"Where: deployable, Xn {USUAL_MS} ms", shares(where)
         xn = {f"{delay} ms": f"dc-xn-{delay}" for delay in XN_MS}
@@ -228,6 +230,24 @@ def kinds(table: pd.DataFrame) -> list[dict[str, pd.Series[bool]]]:
         {"at most 45 windows of data": ~long, "more than 45 windows": long},
         {"at most 0.02 lost packets per window": ~lossy, "more than 0.02": lossy},
     ]
+
+
+def of_bound(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return quartiles of each way's goodput over the bound of its network (docs/results.md)."""
+    alone = read_table(REFERENCE / "runs.parquet")
+    alone = alone[(alone["experiment"] == "download") & alone["way"].isin(ALONE)]
+    reached = speeds(runs, "download")
+    alone = alone.pivot_table("goodput_mbps", "point", "way").max(axis=1)
+    reached["the better leg alone"] = alone.reindex(reached.index.get_level_values("point")).array
+    points = reached.index.to_frame().to_dict("records")
+    bounds = [dc.results.bound_mbps(dc.Scenario(**fields_of(point))) for point in points]
+    names = NAMES | {"multipath": "MP-QUIC"}
+    table = reached.div(bounds, axis=0).rename(columns=names).quantile(list(QUARTILES)).T
+    order = ["the better leg alone", *names.values()]
+    return table.set_axis(QUARTILES.values(), axis=1).reindex(order).dropna().map("{:.2f}".format)
+
+
+QUARTILES = {0.25: "first quartile", 0.5: "median", 0.75: "third quartile", 1.0: "greatest"}
 
 
 def classes(table: pd.DataFrame) -> Classes:

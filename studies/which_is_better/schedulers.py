@@ -19,7 +19,7 @@ from ratios import DELAY_MARGIN, MARGIN, Ratios, mean, percent, shares, speeds
 from ways import MPQUIC
 
 import minitopo_dc as dc
-from minitopo_dc.quic.configuration import Scheduler
+from minitopo_dc.quic.stack import Scheduler
 from minitopo_dc.statistics import outcomes
 
 Case = tuple[dc.Scenario, dict[str, Any]]

@@ -13,7 +13,7 @@ Downloads with picoquic and noq, each with Dual Connectivity against its own mul
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +131,8 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     for control in controls["control"].unique():
         mine = controls[controls["control"] == control]
         yield from outcomes_and_agreement(f"the first networks, {control}", ratios(mine))
+    if not (seeds := over_seeds(tenth)).empty:
+        yield "every tenth network, CUBIC: networks with one outcome for two seeds", seeds
     if (explained := reasons(tenth, of(runs, "changed"))) is not None:
         yield "Networks with another outcome, and what gives the other stack's", explained
 
@@ -196,6 +198,18 @@ def agreement(sides: Sides) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("way")
 
 
+def over_seeds(tenth: pd.DataFrame) -> pd.DataFrame:
+    """Return at how many networks of a stack two seeds have one outcome: fewest and most."""
+    rows = []
+    for stack, mine in tenth.groupby("stack", sort=False):
+        of_seed = [ratios(one)[str(stack)] for _, one in mine.groupby("seed")]
+        for way in (WITH_XN, IDEAL) if len(of_seed) > 1 else ():
+            sides = [signs(one[way].to_numpy(dtype=float), MARGIN) for one in of_seed]
+            same = [int((one == other).sum()) for one, other in combinations(sides, 2)]
+            rows.append({"stack": stack, "way": way, "fewest": min(same), "most": max(same)})
+    return pd.DataFrame(rows)
+
+
 def reasons(tenth: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame | None:
     """Return at how many networks whose outcomes differ a change gives the other stack's outcome.
 
@@ -219,5 +233,6 @@ def reasons(tenth: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame | None:
                 "opposite": int(opposite.sum()),
                 "no longer opposite": int((opposite & (after["changed"] * other != -1)).sum()),
                 "same": int(fits.sum()), "same before": int((~differ).sum()),
+                "explained networks": ", ".join(map(str, fits.index[differ & fits])),
             })  # fmt: skip
     return pd.DataFrame(rows).set_index(["changed", "in", "way"])

@@ -12,7 +12,7 @@ from minitopo_dc.advice import advise
 from minitopo_dc.cli.screen import print_runs
 from minitopo_dc.quic.picoquic import PICOQUIC
 
-needs_picoquic = pytest.mark.skipif(PICOQUIC.missing() is not None, reason="picoquic is not built")
+needs_picoquic = pytest.mark.skipif(PICOQUIC.obstacle() is not None, reason="picoquic is not built")
 SMALL = ["advise", "--legs", "30", "10", "--delay", "10", "40", "--size", "0.3", "--time", "600"]
 SMALL += ["--stacks", "picoquic"]
 
@@ -68,6 +68,7 @@ def test_a_comparison_has_the_same_numbers_of_the_same_dual_connectivities(
         load(root).query("way.str.startswith('DC') and seed == 1").set_index("way")["goodput_mbps"]
         for root in (tmp_path / "out", output)
     )
+    advised = advised[~advised.index.str.contains("; primary leg")]
     assert len(compared) == 3
     assert compared.to_dict() == advised.to_dict()
 

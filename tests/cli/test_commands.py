@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from minitopo_dc import cli, clocks
-from minitopo_dc.cli import compare
+from minitopo_dc.cli.commands import COMMANDS
+from minitopo_dc.cli.options import MODES
 from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
-from minitopo_dc.cli.options.scenario import MODES, with_assignments
+from minitopo_dc.cli.options.scenario import with_assignments
 from minitopo_dc.clocks import chosen_jobs
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.runners.sans_io.runner import StackRunner
@@ -24,7 +25,7 @@ from minitopo_dc.workloads import Download
 
 def parsed(*arguments: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    compare.add(parser)
+    COMMANDS["compare"][1](parser)
     return parser.parse_args(arguments)
 
 
@@ -115,7 +116,7 @@ def test_a_comparison_has_the_papers_and_the_deployable_dual_connectivity() -> N
 
 
 def test_without_a_stack_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(StackRunner, "missing", lambda _: "not built")
+    monkeypatch.setattr(StackRunner, "obstacle", lambda _: "not built")
     found = {row["transport"] for row in rows_of()}
     assert found == {"tcp", "mptcp", "quic", "mpquic-picoquic"}
 

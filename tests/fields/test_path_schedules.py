@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.cli.options.scenario import MODES
+from minitopo_dc.cli.options import MODES
 from minitopo_dc.fields import PathPlan, PathSchedule, SettingsError, parse_path_words
 from minitopo_dc.fields.path_schedule import PathEvent
-from minitopo_dc.minitopo import ParameterError
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runs.check import check_fields
 from minitopo_dc.scenario import Scenario
@@ -197,6 +196,6 @@ def test_a_minitopo_file_numbers_its_paths_from_zero(tmp_path: Path) -> None:
 def test_a_wrong_schedule_in_a_minitopo_file_names_its_line(
     topology: str, xp: str, message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(ParameterError) as caught:
+    with pytest.raises(SettingsError) as caught:
         read(tmp_path, topology, xp)
     assert message in str(caught.value)

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from minitopo_dc.clocks import run_scenario
-from minitopo_dc.linux_guest import missing
+from minitopo_dc.linux_guest import obstacle
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 
 needs_guest = pytest.mark.skipif(
-    missing() is not None and not os.environ.get("CI"), reason=missing() or ""
+    obstacle() is not None and not os.environ.get("CI"), reason=obstacle() or ""
 )
 """In CI they fail instead: the set-up for tests builds it."""
 

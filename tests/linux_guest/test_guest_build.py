@@ -31,7 +31,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_is_missing_is_told_with_the_command_that_makes_it(nowhere: Path) -> None:
     assert (
-        linux_guest.missing() == "the guest kernel is not built (get it: minitopo-dc build linux)"
+        linux_guest.obstacle() == "the guest kernel is not built (get it: minitopo-dc build linux)"
     )
     with pytest.raises(NotBuiltError, match="minitopo-dc build linux"):
         linux_guest.parts()
@@ -47,7 +47,7 @@ def test_a_kernel_beside_programs_of_another_version_is_told_so(nowhere: Path) -
     other = nowhere / "programs-0123456789abcdef" / linux_guest.AGENT
     other.parent.mkdir()
     other.write_bytes(b"an agent")
-    assert linux_guest.missing() == (
+    assert linux_guest.obstacle() == (
         "the guest's programs beside its kernel are not those of this version "
         "(get them: minitopo-dc build linux, under a minute)"
     )
@@ -90,7 +90,7 @@ def test_of_a_tree_or_an_archive_what_is_needed_is_taken(tmp_path: Path, packed:
     given = archive_of(tree) if packed else tree
     taken = tmp_path / "taken"
     taken.mkdir()
-    assert len(build.unpack(build.KernelSource(given, "mine"), taken)) == 64
+    assert len(build.unpack(given, taken)) == 64
     found = {path.relative_to(taken).as_posix() for path in taken.rglob("*") if path.is_file()}
     assert found == {"Makefile", "net/ipv4/tcp.c", "drivers/gpu/Kconfig"}
     assert build.version_of(taken) == "6.12.7"
@@ -103,7 +103,7 @@ def test_an_archive_that_unpacks_to_more_than_a_kernel_is_refused(
     monkeypatch.setattr(build, "MAX_TREE_BYTES", 20)
     (tmp_path / "taken").mkdir()
     with pytest.raises(BuildError, match=r"tar\.xz cannot be unpacked: .* bytes .* up to 20"):
-        build.unpack(build.KernelSource(given, "mine"), tmp_path / "taken")
+        build.unpack(given, tmp_path / "taken")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_other_sources_are_refused(tmp_path: Path, makefile: str | None, words: 
         given = tree_of(tmp_path / "other", makefile)
     (tmp_path / "taken").mkdir()
     with pytest.raises(BuildError, match=words):
-        build.unpack(build.KernelSource(given, "mine"), tmp_path / "taken")
+        build.unpack(given, tmp_path / "taken")
 
 
 def test_an_interrupted_build_goes_on_with_its_tree_unless_that_is_for_another_patch(

@@ -73,7 +73,7 @@ def test_what_is_wrong_is_said_before_a_run(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.cli.exec.missing_guest", lambda: None)
+    monkeypatch.setattr("minitopo_dc.cli.exec.guest_obstacle", lambda: None)
     assert main([*VIRTUAL, *arguments]) == status
     assert words in capfd.readouterr().err
 

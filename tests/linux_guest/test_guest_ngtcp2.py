@@ -13,7 +13,7 @@ from minitopo_dc.scenario import Scenario
 from tests import long
 from tests.linux_guest.guests import needs_guest, run, scenario
 
-NO_TOOLS = get_runner("quic-ngtcp2").missing() or ""
+NO_TOOLS = get_runner("quic-ngtcp2").obstacle() or ""
 pytestmark = [
     needs_guest,
     pytest.mark.skipif(bool(NO_TOOLS) and not os.environ.get("CI"), reason=NO_TOOLS),

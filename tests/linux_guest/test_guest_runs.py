@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc import linux_guest
-from minitopo_dc.clocks import run_scenario, unavailable_reason
+from minitopo_dc.clocks import run_obstacle, run_scenario
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.linux_guest import guest
 from minitopo_dc.results.logs import connection_log
@@ -334,11 +334,11 @@ def test_where_no_guest_boots_a_run_is_unsupported_and_is_known_to_be_beforehand
     tmp_path: Path,
 ) -> None:
     reason = "the guest kernel has ended: its process has ended, exit code 1"
-    assert unavailable_reason(scenario()) == reason
+    assert run_obstacle(scenario()) == reason
     result = run_scenario(scenario(), tmp_path)
     assert (result.status, result.reason) == ("unsupported", reason)
 
 
 def test_where_a_guest_boots_nothing_is_in_the_way() -> None:
     guest.boot_obstacle.cache_clear()
-    assert unavailable_reason(scenario()) is None
+    assert run_obstacle(scenario()) is None

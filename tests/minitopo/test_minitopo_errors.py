@@ -10,7 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minitopo_dc.minitopo import ParameterError, read_minitopo, read_topology
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.minitopo import read_minitopo, read_topology
 from tests.minitopo.files import DUAL, PING, TWO_PATHS, read
 
 MULTI = "topoType:MultiIf\npath_c2r_0:10,10,4\n"
@@ -114,7 +115,7 @@ BAD_EXPERIMENTS = [
 def test_a_malformed_file_is_one_error_with_file_and_line(
     topology: str, experiment: str, words: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(ParameterError, match=f"^{tmp_path}/{words}") as caught:
+    with pytest.raises(SettingsError, match=f"^{tmp_path}/{words}") as caught:
         read(tmp_path, topology, experiment)
     assert len(str(caught.value).splitlines()) == 1
 
@@ -123,7 +124,7 @@ def test_a_malformed_file_is_one_error_with_file_and_line(
 def test_a_file_that_cannot_be_read_is_one_error(content: bytes | None, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "topo").write_bytes(content)
-    with pytest.raises(ParameterError, match=r"topo: (not UTF-8 text|No such file)"):
+    with pytest.raises(SettingsError, match=r"topo: (not UTF-8 text|No such file)"):
         read_topology(tmp_path / "topo")
 
 
@@ -163,7 +164,7 @@ def test_whatever_the_files_hold_there_is_a_run_or_that_error(
             (directory / path).write_bytes(text.encode("utf-8", "replace"))
         try:
             run = read_minitopo(directory / "topo", directory / "xp")
-        except ParameterError as error:
+        except SettingsError as error:
             assert re.match(rf"{name}/(topo|xp)(:\d+)?: ", str(error))
         else:
             run.scenario.read_traces()
@@ -184,7 +185,7 @@ def test_lines_added_to_a_good_experiment_give_a_run_or_an_error_with_its_line(
     with tempfile.TemporaryDirectory() as name:
         try:
             run = read(Path(name), topology, "\n".join([f"xpType:{kind}", *lines]))
-        except ParameterError as error:
+        except SettingsError as error:
             assert re.match(rf"{name}/(topo|xp):\d+: ", str(error))
         else:
             run.scenario.read_traces()

@@ -9,7 +9,7 @@ import pytest
 from minitopo_dc.cli.exec import path_of_topology
 from minitopo_dc.fields import PathEvent, PathPlan, SettingsError
 from minitopo_dc.installation import shipped
-from minitopo_dc.minitopo import ParameterError, read_minitopo
+from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.minitopo.render import render
 from minitopo_dc.scenario import Leg, Scenario, resolve_scenario
 from tests.minitopo.files import TWO_PATHS, read
@@ -87,7 +87,7 @@ OPEN = "pathAt_c2r_1:2,open\n"
 def test_a_wrong_line_is_one_error_with_its_place(
     topology: str, xp: str, message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(ParameterError) as caught:
+    with pytest.raises(SettingsError) as caught:
         read(tmp_path, TWO_PATHS + topology, xp)
     assert message.format(topo=tmp_path / "topo") in str(caught.value)
 

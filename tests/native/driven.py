@@ -8,8 +8,7 @@ from typing import Any
 
 from minitopo_dc.link import AnyLeg
 from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.library import library
-from minitopo_dc.native.models import from_c_time
+from minitopo_dc.native.library import from_c_time, library
 from minitopo_dc.native.pdcp import NativeReceiver, NativeReportMaker, NativeTransmitter
 from minitopo_dc.pdcp import Pdu
 
@@ -137,7 +136,7 @@ class DrivenTransmitter(NativeTransmitter):
         super().__init__(*args, **fields)
         self._error: BaseException | None = None
         if self.asked is not None:
-            self.asked.failed = self._keep
+            self.asked.fail = self._keep
 
     def _keep(self, error: BaseException) -> None:
         self._error = error

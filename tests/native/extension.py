@@ -6,10 +6,10 @@ import os
 
 import pytest
 
-from minitopo_dc.native.library import missing
+from minitopo_dc.native.library import obstacle
 
 needs_native = pytest.mark.skipif(
-    missing() is not None and not os.environ.get("CI"), reason=missing() or ""
+    obstacle() is not None and not os.environ.get("CI"), reason=obstacle() or ""
 )
 """In CI they fail instead: the set-up builds it."""
 EXAMPLES = int(os.environ.get("MINITOPO_DC_EXAMPLES", "25"))

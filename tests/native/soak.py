@@ -10,7 +10,7 @@ from pathlib import Path
 from minitopo_dc.native.library import EXTENSION, FLAGS, SOURCES, WARNINGS
 from tests.native.sanitized import OPTIONS
 
-PARTS = ("base/", "link/", "pdcp/", "virtual/alone.c")
+PARTS = ("base/", "link/", "pdcp/")
 
 
 def soak(count: int, seed: int) -> str:

@@ -8,9 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from minitopo_dc.quic.configuration import Configuration
 from minitopo_dc.quic.picoquic import PICOQUIC
-from minitopo_dc.quic.stack import Stack
+from minitopo_dc.quic.stack import Configuration, Stack
 from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.certificate import Certificate, write_files
 from tests.quic.extension import STACKS

@@ -14,7 +14,7 @@ from minitopo_dc.quic.stack import Stack
 
 def needs(stack: Stack) -> pytest.MarkDecorator:
     """In CI they fail instead: the set-up builds it."""
-    reason = stack.missing()
+    reason = stack.obstacle()
     return pytest.mark.skipif(reason is not None and not os.environ.get("CI"), reason=reason or "")
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Self
 
-from minitopo_dc.quic.configuration import Configuration
 from minitopo_dc.quic.connection import Connection
 from minitopo_dc.quic.events import Address, Closed, Event, Ready, StreamData
+from minitopo_dc.quic.stack import Configuration
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 SERVER: Address = ("10.0.0.1", 4433)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minitopo_dc.quic.connection import StackError
-from minitopo_dc.quic.events import PathAvailable, PathDeleted, PathStatistics, Ready
+from minitopo_dc.quic.events import PathDeleted, PathStatistics, PathUsable, Ready
 from minitopo_dc.quic.noq import NOQ
 from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.stack import Stack
@@ -52,7 +52,7 @@ def open_paths(pair: Pair, *numbers: int) -> None:
 
 
 def available(pair: Pair) -> int:
-    return sum(isinstance(each, PathAvailable) for each in pair.client.events)
+    return sum(isinstance(each, PathUsable) and each.usable for each in pair.client.events)
 
 
 def by_address(pair: Pair) -> dict[str, PathStatistics]:

@@ -31,11 +31,14 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "minitopo-dc" / "picoquic"
 
 
-def test_what_is_missing_is_told_with_the_command_that_makes_it(nowhere: Path) -> None:
+def test_what_is_missing_is_told_with_the_command_that_makes_it(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert (
-        picoquic.EXTENSION.missing() == "picoquic is not built (get it: minitopo-dc build picoquic)"
+        picoquic.EXTENSION.obstacle()
+        == "picoquic is not built (get it: minitopo-dc build picoquic)"
     )
-    picoquic.EXTENSION.load.cache_clear()
+    monkeypatch.setattr(extension, "_LOADED", {})
     with pytest.raises(NotBuiltError, match="minitopo-dc build picoquic"):
         picoquic.EXTENSION.load()
     assert picoquic.EXTENSION.build_directory() == nowhere
@@ -175,7 +178,7 @@ def test_a_user_without_a_home_is_told_of_another_folder(
     monkeypatch.setattr(extension, "NO_HOME", tmp_path / "file")
     monkeypatch.setattr(Path, "home", no_home)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert "not built" in str(picoquic.EXTENSION.missing())
+    assert "not built" in str(picoquic.EXTENSION.obstacle())
     with pytest.raises(BuildError, match=r"\$XDG_CACHE_HOME names another folder"):
         picoquic.build(silent)
 
@@ -218,13 +221,13 @@ def test_a_damaged_extension_is_told_and_built_anew(
         return made
 
     built = make.make(picoquic.EXTENSION, compile_into)
-    assert picoquic.EXTENSION.missing() is None
+    assert picoquic.EXTENSION.obstacle() is None
     broken(built, how)
     assert (
-        picoquic.EXTENSION.missing() == "picoquic is damaged (get it: minitopo-dc build picoquic)"
+        picoquic.EXTENSION.obstacle() == "picoquic is damaged (get it: minitopo-dc build picoquic)"
     )
     assert make.make(picoquic.EXTENSION, compile_into).read_bytes() == b"an extension"
-    assert picoquic.EXTENSION.missing() is None
+    assert picoquic.EXTENSION.obstacle() is None
 
 
 def test_a_damaged_file_of_a_folder_is_noticed_and_a_compiled_module_is_none_of_it(

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.quic.configuration import SCHEDULERS, Scheduler
 from minitopo_dc.quic.connection import DEMOTED, StackError
 from minitopo_dc.quic.events import PathDeleted
 from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.scheduler import PathView, path_scheduler
-from minitopo_dc.quic.stack import Stack
+from minitopo_dc.quic.stack import SCHEDULERS, Scheduler, Stack
 from minitopo_dc.registry import load_plugins, registrations_kept
 from minitopo_dc.runners.base import get_runner
 from tests import REPOSITORY

@@ -47,7 +47,7 @@ def test_a_download_takes_the_legs_of_its_mode(transport: str, mode: str, tmp_pa
 @pytest.mark.root
 @pytest.mark.parametrize("transport", ["mptcp", long("mpquic-picoquic"), long("mpquic-noq")])
 def test_a_multipath_transport_uses_both_legs(transport: str, tmp_path: Path) -> None:
-    if reason := get_runner(transport).unsupported("cubic"):
+    if reason := get_runner(transport).run_obstacle("cubic"):
         pytest.skip(reason)
     result = ok(tmp_path, **fields(transport, "multipath"))
     assert result.leg_bytes is not None

@@ -112,7 +112,7 @@ def test_the_version_of_a_program_is_its_first_line_or_its_package_s_or_unknown(
 def test_a_probe_that_cannot_start_is_the_reason_for_every_feature(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(machine, "_lacking_privilege", str)
+    monkeypatch.setattr(machine, "_privilege_obstacle", str)
     monkeypatch.setenv("PATH", str(tmp_path))
     outcomes = machine.probe_kernel()
     assert all("unshare" in outcomes[name] for name in PROBES)
@@ -155,8 +155,8 @@ def test_a_transport_is_missed_when_no_comparison_makes_sense_without_it(
     name: str, status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_kernel(monkeypatch)
-    monkeypatch.setattr(type(get_runner(name)), "missing", lambda _: "gone")
-    monkeypatch.setattr(type(get_runner(name)), "unsupported", lambda *_: "gone")
+    monkeypatch.setattr(type(get_runner(name)), "obstacle", lambda _: "gone")
+    monkeypatch.setattr(type(get_runner(name)), "run_obstacle", lambda *_: "gone")
     assert finding(f"transport {name}").status == status
 
 
@@ -190,7 +190,7 @@ def test_a_program_that_root_lacks_on_path_is_the_real_clock_s_obstacle(
         if tool.name != program:
             (tmp_path / tool.name).symlink_to("/bin/true")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(machine, "_lacking_privilege", str)
+    monkeypatch.setattr(machine, "_privilege_obstacle", str)
     monkeypatch.setenv("PATH", str(tmp_path))
     remedy = f"sudo apt-get install --no-install-recommends {program}"
     assert machine.real_obstacle() == f"{program}: not on PATH; {remedy}"

@@ -109,7 +109,7 @@ def test_of_small_answers_a_path_that_was_never_there_fails_the_run(tmp_path: Pa
 
 
 def run(directory: Path, transport: str, legs: list[dict[str, Any]], size_mb: float) -> RunResult:
-    if reason := get_runner(transport).missing():
+    if reason := get_runner(transport).obstacle():
         pytest.skip(reason)
     fields = {"transport": transport, "mode": "multipath", "legs": legs, "clock": "virtual"}
     planned = Scenario.check(fields | {"workload": {"size_mb": size_mb}}, "test")

@@ -63,7 +63,7 @@ def test_unknown_and_taken_names_and_options_that_are_no_model_are_refused() -> 
 
 
 def test_a_congestion_control_that_a_tool_lacks_is_unsupported_with_the_choice() -> None:
-    assert get_runner("quic").unsupported("bbr") == "runner quic has no bbr (choose reno or cubic)"
+    assert get_runner("quic").run_obstacle("bbr") == "runner quic has no bbr (choose reno or cubic)"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_missing_tool_is_named_with_how_to_get_it(
     name: str, words: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     only_place(monkeypatch, tmp_path)
-    reason = get_runner(name).unsupported("cubic")
+    reason = get_runner(name).run_obstacle("cubic")
     assert reason is not None
     assert [word for word in words if word not in reason] == []
 

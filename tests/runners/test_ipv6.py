@@ -105,7 +105,7 @@ def test_a_single_path_transport_works_over_ipv6_without_root_or_namespaces(
     name: str, tmp_path: Path
 ) -> None:
     runner = get_runner(name)
-    if reason := runner.unsupported("reno"):
+    if reason := runner.run_obstacle("reno"):
         pytest.skip(reason)
     local = local_transfer(
         tmp_path,

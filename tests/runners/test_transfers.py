@@ -51,7 +51,7 @@ def transfer(tmp_path: Path) -> Transfer:
 
 def supported(name: str) -> Runner:
     runner = get_runner(name)
-    if reason := runner.unsupported("cubic"):
+    if reason := runner.run_obstacle("cubic"):
         pytest.skip(reason)
     return runner
 

@@ -15,8 +15,8 @@ from minitopo_dc.runs.check import (
     check_fields,
     check_rows,
     check_scenario,
+    obstacle_here,
     runners_of,
-    unsupported_reason,
 )
 from minitopo_dc.scenario import Clock, Scenario, resolve_scenario
 from minitopo_dc.trace import TraceError
@@ -154,13 +154,13 @@ def test_what_only_others_have_makes_a_run_unsupported(
 ) -> None:
     wanted = scenario(**fields)
     check_fields(wanted)
-    assert unsupported_reason(wanted, runners_of(wanted)) == reason
+    assert obstacle_here(wanted) == reason
 
 
 def test_a_transport_without_a_virtual_clock_makes_the_run_unsupported() -> None:
     wanted = scenario(clock="virtual", **ICMP)
     check_fields(wanted)
-    reason = unsupported_reason(wanted, runners_of(wanted)) or ""
+    reason = obstacle_here(wanted) or ""
     assert reason.startswith("transport icmp needs the real clock (Linux, root, Mininet); ")
     able = reason.rpartition("the virtual clock has ")[2].split(", ")
     assert {"tcp", "quic", "quic-ngtcp2", "mptcp", "mpquic-picoquic", "command"} <= set(able)
@@ -174,7 +174,7 @@ def test_without_a_guest_the_kernel_s_transports_are_unsupported_there(
     monkeypatch.setattr("minitopo_dc.extension._existing", lambda *_: iter(()))
     wanted = scenario(clock="virtual", **fields)
     check_fields(wanted)
-    assert unsupported_reason(wanted, runners_of(wanted)) == (
+    assert obstacle_here(wanted) == (
         "the guest kernel is not built (get it: minitopo-dc build linux)"
     )
 
@@ -191,11 +191,11 @@ def test_without_a_guest_the_kernel_s_transports_are_unsupported_there(
 def test_key_frames_that_cannot_be_marked_make_a_run_unsupported(
     clock: str, fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.runners.sans_io.runner.StackRunner.missing", lambda _: None)
+    monkeypatch.setattr("minitopo_dc.runners.sans_io.runner.StackRunner.obstacle", lambda _: None)
     call = {"kind": "realtime", "delivery": "stream", "key_frame_dscp": 46}
     wanted = scenario(clock=clock, workload=call, **fields)
     check_fields(wanted)
-    assert unsupported_reason(wanted, runners_of(wanted)) == (
+    assert obstacle_here(wanted) == (
         f"key_frame_dscp: transport {fields['transport']} has one connection for all frames of a "
         "call, and its packets do not tell which are key frames; a second one has quic-picoquic, "
         "quic-noq"
@@ -230,7 +230,7 @@ def test_beside_other_runs_a_limit_of_one_transport_is_no_mistake() -> None:
     many = [LEG] * 10
     beyond, within = scenario(**MULTIPATH | {"legs": many}), scenario(mode="sc", legs=many)
     check_rows([beyond, within])
-    assert unsupported_reason(beyond, runners_of(beyond)) == (
+    assert obstacle_here(beyond) == (
         "paths: on 10 legs; transport mptcp allows 9 at most: leave legs out of the schedule"
     )
     with pytest.raises(TransportLimitError, match="transport mptcp allows 9 at most"):
@@ -249,8 +249,8 @@ def test_without_the_kernel_s_queues_its_legs_are_unsupported(
     for why, reason in (("", None), ("No such file", "real.backend: kernel: sch_netem: No such")):
         found = {"sch_tbf": "", "sch_netem": why}
         monkeypatch.setattr(real, "probe_kernel", lambda found=found: found)
-        assert (real.lacking(wanted) or "").startswith(reason or "")
-        assert bool(real.lacking(wanted)) is bool(reason)
+        assert (real.machine_obstacle(wanted) or "").startswith(reason or "")
+        assert bool(real.machine_obstacle(wanted)) is bool(reason)
 
 
 def test_traces_are_read_before_a_run(tmp_path: Path) -> None:

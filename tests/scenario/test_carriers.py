@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import minitopo_dc as dc
-from minitopo_dc.cli.options.scenario import add_legs, leg_settings
+from minitopo_dc.cli.options import add_legs
+from minitopo_dc.cli.options.scenario import leg_settings
 from minitopo_dc.scenario.carriers import PAIRS, NrCarrier, carrier, values_of
 
 
@@ -131,6 +132,20 @@ def test_a_pair_is_two_legs(pair: str) -> None:
 def test_a_delay_of_the_command_line_is_of_both_directions() -> None:
     leg = dc.Leg.check(legs_of("--legs", "nr-tdd-100", "--delay", "20")[0], "leg")
     assert (leg.downlink.delay_ms, leg.uplink.delay_ms) == (20, 20)
+
+
+@pytest.mark.parametrize(
+    ("legs", "first"),
+    [
+        ([dc.nr(), {"wifi": {}, "delay_ms": 5, "jitter_ms": 0}], 2),
+        ([dc.nr(sr_ms=0, core_ms=2), {"wifi": {}, "delay_ms": 5, "jitter_ms": 0}], 1),
+        ([dc.lte(), dc.nr()], 2),
+        ([dc.nr(sr_ms=20), dc.nr()], 2),
+    ],
+)
+def test_the_nearest_leg_is_that_of_a_lone_packet_with_its_request(legs: Any, first: int) -> None:
+    made = dc.Scenario(transport="quic", mode="dc", legs=legs, primary_leg="nearest")
+    assert made.leg_numbers[0] == first
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ DELAYS = st.floats(0, 1500)
 
 def timer(delays: list[float], xn_ms: float = 0.0, jitter_ms: float = 0.0) -> float:
     radios = [LegDirection(rate_mbps=50, delay_ms=each, jitter_ms=jitter_ms) for each in delays]
-    return t_reordering_ms(radios, xn_ms, [5.0] * len(radios))
+    return t_reordering_ms(radios, xn_ms, 5.0)
 
 
 @given(first=DELAYS, second=DELAYS, xn_ms=st.floats(0, 100), more=st.floats(0, 500))
@@ -74,17 +74,35 @@ def test_t_reordering_is_the_standard_s_and_grows_with_xn_jitter_and_skew(
 
 def test_t_reordering_waits_for_harq_and_one_retransmission_of_rlc() -> None:
     radios = [LegDirection(rate_mbps=50, jitter_ms=0, rlc={"mode": "am"}) for _ in range(2)]
-    assert t_reordering_ms(radios, 0, [5, 5]) == 100  # 45 of the status, 4 x 8 of HARQ, 5 held
+    assert t_reordering_ms(radios, 0, 5) == 100  # 45 of the status, 4 x 8 of HARQ, 5 held
     unacknowledged = [LegDirection(rate_mbps=50, jitter_ms=0, rlc={"mode": "um"}) for _ in range(2)]
-    assert t_reordering_ms(unacknowledged, 0, [5, 5]) == 40  # 4 x 8 of HARQ, 5 held
+    assert t_reordering_ms(unacknowledged, 0, 5) == 40  # 4 x 8 of HARQ, 5 held
 
 
 def test_t_reordering_waits_for_the_uplink_s_grant() -> None:
     legs = [Leg(rate_mbps=20, jitter_ms=0, uplink={"grant_ms": ms}) for ms in (0, 30)]
     made = scenario(*legs).with_dc("deployable", xn_ms=5)
-    assert made.pdcp.t_reordering_ms.setting == 30  # 5 of Xn, 17 held: the grant is the uplink's
+    assert (
+        made.pdcp.t_reordering_ms.setting == 15
+    )  # 5 of Xn, 7 since a status: the grant is the uplink's
     assert made.uplink_pdcp is not None
     assert made.uplink_pdcp.t_reordering_ms.setting == 40  # 30 of the grant, 5 of Xn, 2 held
+
+
+def test_a_deployable_node_desires_30_ms_beside_what_is_on_xn_and_its_ue_splits_at_once() -> None:
+    made = scenario(*LEGS).with_dc("deployable", xn_ms=7)
+    assert made.pdcp.flow_control is not None
+    assert made.pdcp.flow_control.desired_ms == (30, 44, 44)
+    assert made.uplink_pdcp is not None
+    assert made.uplink_pdcp.split == "least-delay"
+
+
+def test_an_ideal_one_has_configured_timers_without_xn() -> None:
+    legs = [Leg(rate_mbps=20, delay_ms=ms, jitter_ms=0, uplink={"delay_ms": 10}) for ms in (10, 40)]
+    made = scenario(*legs).with_dc("ideal")
+    assert made.pdcp.t_reordering_ms.setting == 40  # 30 of skew, 2 held
+    assert made.uplink_pdcp is not None
+    assert made.uplink_pdcp.t_reordering_ms.setting == 2
 
 
 @pytest.mark.parametrize(

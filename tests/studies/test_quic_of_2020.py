@@ -14,7 +14,7 @@ from minitopo_dc import extension
 from minitopo_dc.data.studies.thesis.quic_of_2020 import library
 from minitopo_dc.data.studies.thesis.quic_of_2020.endpoint import BodyServer, DownloadingClient, End
 from minitopo_dc.data.studies.thesis.quic_of_2020.endpoint import epoll_moment as moment
-from minitopo_dc.data.studies.thesis.quic_of_2020.library import missing
+from minitopo_dc.data.studies.thesis.quic_of_2020.library import obstacle
 from minitopo_dc.data.studies.thesis.quic_of_2020.runner import Options2020
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.logs.quic import read_recovery
@@ -24,7 +24,7 @@ from minitopo_dc.workloads.exchange import content_sha256
 from tests.runners.hosts import processes_in, run_transfer, transfer_between, two_hosts
 
 needs_it = pytest.mark.skipif(
-    missing() is not None and not os.environ.get("CI"), reason=missing() or ""
+    obstacle() is not None and not os.environ.get("CI"), reason=obstacle() or ""
 )
 """In CI they fail instead: the set-up gets it."""
 CLIENT, SERVER = ("10.2.1.2", 50_000), ("10.0.0.2", 4433)
@@ -150,7 +150,7 @@ def test_without_it_the_command_that_gets_it_is_named(
 ) -> None:
     monkeypatch.setattr(extension, "checkout", lambda: None)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert missing() == "aioquic 0.8.7 is not here (get it: minitopo-dc build aioquic-2020)"
+    assert obstacle() == "aioquic 0.8.7 is not here (get it: minitopo-dc build aioquic-2020)"
 
 
 @needs_it

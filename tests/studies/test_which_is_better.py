@@ -13,7 +13,7 @@ import pytest
 from minitopo_dc.advice import NETWORKS
 from minitopo_dc.campaign.designs import spread
 from minitopo_dc.campaign.plan import Plan
-from minitopo_dc.scenario import Leg, Pdcp
+from minitopo_dc.scenario import Leg, Pdcp, Scenario
 from minitopo_dc.scenario.presets import dual_connectivity
 from minitopo_dc.trace import RateTrace, autocorrelation, read_trace, trace_info
 from tests import long
@@ -22,22 +22,33 @@ from tests.studies.digests import MOST, program, runs_of, with_numbers
 
 module = partial(digests.module, "which_is_better")
 NAMES = {"campaign": "which_is_better"} | {
-    name: f"which_is_better/{name}" for name in ("deployable", "policies", "media")
+    name: f"which_is_better/{name}" for name in ("deployable", "policies", "media", "frontier")
 }
 
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["campaign", "deployable"])
-def test_recorded_runs_are_those_of_the_campaign(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "ways"),
+    [("campaign", ()), ("frontier", ()), ("deployable", ("dc-papers", "multipath"))],
+)
+def test_recorded_runs_are_those_of_the_campaign(name: str, ways: tuple[str, ...]) -> None:
+    """The deployable and the ideal one were recorded as they were before `frontier.py`."""
     runs, joined = runs_of(NAMES[name], "full"), ["run", "way", "point"]
-    kept = module("recorded").recorded(name)[joined].itertuples(index=False, name=None)
-    assert set(runs[joined].itertuples(index=False, name=None)).issuperset(kept)
+    kept = module("recorded").recorded(name)[joined]
+    kept = kept[kept["way"].isin(ways or kept["way"])]
+    rows = set(kept.itertuples(index=False, name=None))
+    assert set(runs[joined].itertuples(index=False, name=None)).issuperset(rows)
 
 
-def test_its_least_delay_is_the_ideal_dual_connectivity_and_its_papers_the_papers() -> None:
+def test_its_least_delay_is_the_ideal_one_with_an_adaptive_timer_and_its_papers_the_papers() -> (
+    None
+):
     ways, legs = module("ways"), [Leg(rate_mbps=20), Leg(rate_mbps=20)]
-    assert ways.dual(ways.LEAST_DELAY, ways.LEAST_DELAY) == dual_connectivity("ideal", legs)
+    ideal = dual_connectivity("ideal", legs)
+    for direction in ("pdcp", "uplink_pdcp"):
+        ideal[direction]["t_reordering_ms"] = "adaptive"
+    assert ways.dual(ways.LEAST_DELAY, ways.LEAST_DELAY) == ideal
     assert Pdcp.check(dual_connectivity("papers", legs)["pdcp"], "papers") == Pdcp()
 
 
@@ -230,3 +241,25 @@ def test_shares_of_tcp_hold_the_clock_s_error_and_wilson_s_interval() -> None:
     low = int(both[1].removeprefix("100 (").split()[0])
     assert low < 70  # at half of the networks the clocks differ by more than the last percent
     assert both[2] != alone[2]
+
+
+def test_what_a_split_was_judged_at_was_not_searched() -> None:
+    frontier = module("frontier")
+    judged = set(frontier.HELD_OUT[: frontier.POINTS["full"].losses])
+    assert len(judged) == 64
+    assert not judged & (set(frontier.SEARCHED) | frontier.FIRST_TRIED)
+
+
+def test_the_split_of_before_desired_17_ms_and_waited_for_xn_twice() -> None:
+    frontier, legs = module("frontier"), [Leg(rate_mbps=20, delay_ms=10, jitter_ms=0)] * 2
+    before = frontier.before(Scenario(transport="quic", mode="dc", legs=legs))
+    assert before.pdcp.t_reordering_ms.setting == 30  # 5 ms of Xn, and 17 held
+    control = before.pdcp.flow_control
+    assert [node.desired_ns / 1e6 for node in control.of_legs(2)] == [7, 17]
+    assert before.uplink_pdcp.parameters == {"primary": 1, "threshold_bytes": 51_200}
+
+
+def test_a_network_s_bound_is_above_what_all_recorded_ways_reached() -> None:
+    table = module("deployable").of_bound(module("recorded").recorded("deployable"))
+    assert len(table) == 10
+    assert table["greatest"].astype(float).max() < 1

@@ -212,4 +212,4 @@ def test_a_wrong_field_is_one_error_with_what_is_allowed(
     ],
 )
 def test_what_does_not_go_together_is_refused(fields: dict[str, Any], words: str) -> None:
-    assert str(Realtime(**fields).refusal(2)).startswith(words)
+    assert str(Realtime(**fields).obstacle(2)).startswith(words)

@@ -87,8 +87,8 @@ def test_what_cannot_be_is_refused_with_what_is_allowed(given: dict[str, Any], w
 
 def test_a_leg_that_is_not_there_is_refused() -> None:
     wanted = command(client=["x", "{leg_3}"])
-    assert wanted.refusal(3) is None
-    assert wanted.refusal(2) == "{leg_3}: no such leg; allowed: 1 to 2"
+    assert wanted.obstacle(3) is None
+    assert wanted.obstacle(2) == "{leg_3}: no such leg; allowed: 1 to 2"
 
 
 def test_its_values_make_the_same_workload_again() -> None:

@@ -157,9 +157,9 @@ def test_a_session_without_all_segments_has_failed() -> None:
 def test_what_does_not_go_together_is_refused_before_a_run(
     fields: dict[str, Any], words: str
 ) -> None:
-    assert words in str(Video(**fields).refusal(2))
+    assert words in str(Video(**fields).obstacle(2))
     whole = Video(duration_s=597)
-    assert (whole.refusal(1), whole.segments) == (None, 199)
+    assert (whole.obstacle(1), whole.segments) == (None, 199)
 
 
 def test_an_unknown_algorithm_is_told_with_those_that_are() -> None:

@@ -53,7 +53,7 @@ NOQ = Stack(
     version="1.4.0",  # of noq-proto, as Cargo.toml says
     congestion_controls=("newreno", "cubic", "bbr3"),
     load=EXTENSION.load,
-    missing=EXTENSION.missing,
+    obstacle=EXTENSION.obstacle,
 )
 
 

@@ -59,7 +59,7 @@ PICOQUIC = Stack(
     version="1.1.53.0",  # as picoquic.h of `SOURCE` says
     congestion_controls=CONGESTION_CONTROLS,
     load=EXTENSION.load,
-    missing=EXTENSION.missing,
+    obstacle=EXTENSION.obstacle,
 )
 
 

@@ -51,7 +51,7 @@ MENDED = {
 of what had arrived behind it, so that content was lost. Packets and their times stay the same."""
 
 
-def missing() -> str | None:
+def obstacle() -> str | None:
     """Return why it cannot be used here and what to do, None when it can."""
     if _place() is None:
         return f"aioquic {VERSION} is not here (get it: minitopo-dc build {NAME})"
@@ -67,7 +67,7 @@ def module(name: str) -> ModuleType:
     """
     place = _place()
     if place is None:
-        raise NotBuiltError(missing())
+        raise NotBuiltError(obstacle())
     folder = str(place.parent)
     if folder not in sys.path:
         sys.path.append(folder)

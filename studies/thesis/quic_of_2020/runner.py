@@ -9,7 +9,7 @@ from minitopo_dc.runners.base import Builder, Size, runner
 from minitopo_dc.runners.quic import MEBIBYTE, BuiltInQuicRunner, QuicEnd, QuicOptions
 from minitopo_dc.runners.virtual import VirtualTransport
 
-from .library import NAME, build, missing
+from .library import NAME, build, obstacle
 
 
 class Options2020(QuicOptions):
@@ -47,9 +47,9 @@ class Aioquic2020Runner(BuiltInQuicRunner):
     set_up: ClassVar[bool] = True
     builds: ClassVar[Mapping[str, Builder]] = {NAME: build}
 
-    def missing(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Return how to get it, None if it is here."""
-        return missing()
+        return obstacle()
 
     def virtual(self) -> VirtualTransport | None:
         """Return both ends for the virtual clock, as aioquic takes time as an argument."""

@@ -181,7 +181,7 @@ def test_a_node_tells_after_so_many_bytes() -> None:
     ],
 )
 def test_a_node_asks_for_what_passes_on_xn_and_for_half_its_queue_at_most(
-    queue: dict[str, int], desired_bytes: int
+    queue: dict[str, Any], desired_bytes: int
 ) -> None:
     leg = WrittenLeg(ns_per_byte=1000)
     node = LegNode(leg, Outstanding(leg), replace(FAR, **cast(Any, queue)))

@@ -190,5 +190,5 @@ def test_hosts_in_one_process_and_what_is_not_built_are_python_s(
         for host in ("gnb", "ue")
     ]
     assert python_reason(hosts) == "several hosts in one process"
-    monkeypatch.setattr(library, "missing", lambda: "it is not built")
+    monkeypatch.setattr(library, "obstacle", lambda: "it is not built")
     assert python_reason(hosts[:1]) == "it is not built"

@@ -115,7 +115,7 @@ def test_a_split_uplink_of_a_flow_on_leg_2_is_numbered_and_arrives_whole(tmp_pat
 
 @pytest.mark.long
 def test_mptcp_competes_without_a_bearer(tmp_path: Path) -> None:
-    if reason := get_runner("mptcp").unsupported("reno"):
+    if reason := get_runner("mptcp").run_obstacle("reno"):
         pytest.skip(reason)
     several = [*[{"mode": "multipath"}] * 2, {"mode": "sc", "transport": "tcp"}]
     fields = of_flows(*several, transport="mptcp", options={})

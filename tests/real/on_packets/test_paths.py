@@ -32,7 +32,7 @@ had 0.19 of the rate."""
 @pytest.fixture(scope="module", autouse=True)
 def mptcp() -> None:
     """Skip where the kernel has none."""
-    if reason := get_runner("mptcp").unsupported("reno"):
+    if reason := get_runner("mptcp").run_obstacle("reno"):
         pytest.skip(reason)
 
 

@@ -27,7 +27,7 @@ ANSWERS_BYTES = REQUESTS * 750
 
 def run(directory: Path, **fields: Any) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """The result of a scenario that the command line runs, and its workload's rows."""
-    if reason := get_runner(fields["transport"]).unsupported("reno"):
+    if reason := get_runner(fields["transport"]).run_obstacle("reno"):
         pytest.skip(reason)
     path, output = directory / "scenario.yaml", directory / "out"
     path.write_text(yaml.safe_dump({"clock": "real", "legs": [LEG, LEG]} | fields))

@@ -182,13 +182,16 @@ def test_another_exit_code_may_be_success(transfer: Transfer) -> None:
     assert run(transfer, "sh", "-c", "exit 3", exit_codes=[0, 3]).completion_s > 0
 
 
-def test_a_program_that_is_not_here_is_lacking() -> None:
-    lacking = get_runner("command").lacking
+def test_a_program_that_is_not_here_is_an_obstacle() -> None:
+    program_obstacle = get_runner("command").program_obstacle
     for role in ("client", "server"):
         wanted = Command.check({"client": ["true"], role: ["no-such-program"]}, "test")
-        assert lacking(wanted) == f"workload.{role}: no program no-such-program on this machine"
+        assert (
+            program_obstacle(wanted)
+            == f"workload.{role}: no program no-such-program on this machine"
+        )
     for program in ("true", "{python}", "/bin/sh", "{run}/made-later"):
-        assert lacking(Command(client=(program,))) is None
+        assert program_obstacle(Command(client=(program,))) is None
 
 
 REPORT = {"end": {"sum": {"bits_per_second": 9.5e6}, "streams": [{"rtt": 12}, {"rtt": 15}]}}

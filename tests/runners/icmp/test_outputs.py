@@ -99,6 +99,6 @@ def test_echoes_have_no_server_and_no_other_workload(transfer: Transfer) -> None
     runner = get_runner("icmp")
     with pytest.raises(TypeError, match=r"icmp has no server: 10\.83\.0\.1 answers by itself"):
         runner.server_command(transfer)
-    assert runner.refusal(Download()) == (
+    assert runner.workload_obstacle(Download()) == (
         "transport icmp does not carry workload download; allowed: ping"
     )

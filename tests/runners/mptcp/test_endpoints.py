@@ -129,14 +129,14 @@ def test_one_that_the_kernel_has_not_is_unsupported(
 ) -> None:
     (tmp_path / "available").write_text("default bpf_red\n")
     monkeypatch.setattr(kernel_socket, "AVAILABLE_SCHEDULERS", tmp_path / "available")
-    assert get_runner("mptcp").unsupported_options({"scheduler": wanted}, virtual=False) == reason
+    assert get_runner("mptcp").options_obstacle({"scheduler": wanted}, virtual=False) == reason
 
 
 def test_a_kernel_without_a_choice_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_socket, "AVAILABLE_SCHEDULERS", tmp_path / "none")
-    told = get_runner("mptcp").unsupported_options({"scheduler": "default"}, virtual=False)
+    told = get_runner("mptcp").options_obstacle({"scheduler": "default"}, virtual=False)
     assert told == "options.scheduler: default; this machine's kernel has none to choose"
-    assert get_runner("mptcp").unsupported_options({}, virtual=False) is None
+    assert get_runner("mptcp").options_obstacle({}, virtual=False) is None
 
 
 def test_a_name_is_one_word() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.runners.processes import kernel_socket
-from minitopo_dc.runners.processes.kernel_socket import congestion_control_refusal
+from minitopo_dc.runners.processes.kernel_socket import congestion_control_obstacle
 from minitopo_dc.runners.processes.process import Process
 
 
@@ -66,7 +66,7 @@ def test_the_advice_for_a_congestion_control_is_that_of_the_error(
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(kernel_socket, "set_congestion_control", refuse)
-    said = congestion_control_refusal("bbr")
+    said = congestion_control_obstacle("bbr")
     assert said is not None
     assert said.startswith(f"the kernel refuses bbr: {os.strerror(number)} (")
     assert advice in said

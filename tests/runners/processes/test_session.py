@@ -54,7 +54,7 @@ class ScriptRunner(Runner):
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno",)
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
 
-    def missing(self) -> str | None:
+    def obstacle(self) -> str | None:
         return None
 
     def server_command(self, transfer: Transfer) -> list[str]:
@@ -459,7 +459,7 @@ def test_a_download_stops_after_its_duration_with_what_arrived(
     transfer: Transfer, name: str
 ) -> None:
     runner = get_runner(name)
-    if reason := runner.unsupported(transfer.congestion_control):
+    if reason := runner.run_obstacle(transfer.congestion_control):
         pytest.skip(reason)
     endless = replace(transfer, workload=Download(duration_s=0.5))
     measurement = run(runner, endless)
@@ -478,7 +478,7 @@ def test_curl_that_no_server_answers_received_nothing(transfer: Transfer) -> Non
             return [sys.executable, "-c", listen + WAIT_FOREVER, str(transfer.port)]
 
     runner = Silent()
-    if reason := runner.missing():
+    if reason := runner.obstacle():
         pytest.skip(reason)
     with pytest.raises(TransferFailed, match=r"client received nothing in 0\.5 s"):
         run(runner, replace(transfer, workload=Download(duration_s=0.5)))

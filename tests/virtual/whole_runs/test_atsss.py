@@ -54,7 +54,7 @@ def test_a_wire_to_the_server_adds_its_delay_to_every_round_trip(tmp_path: Path)
     assert trips > 1
 
 
-@pytest.mark.skipif(linux_guest.missing() is not None, reason=str(linux_guest.missing()))
+@pytest.mark.skipif(linux_guest.obstacle() is not None, reason=str(linux_guest.obstacle()))
 def test_a_proxy_has_both_subflows_and_the_server_one_connection(tmp_path: Path) -> None:
     fields = {"transport": "mptcp", "options": {}, "legs": [leg(), leg()], "server_delay_ms": 20}
     result = run(tmp_path, workload={"size_mb": 1}, **fields)

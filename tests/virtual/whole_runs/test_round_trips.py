@@ -16,7 +16,7 @@ from tests.linux_guest.guests import needs_guest
 from tests.quic.extension import needs_noq, needs_picoquic
 from tests.virtual.scenarios import rows
 
-NO_NGTCP2 = get_runner("quic-ngtcp2").missing() or ""
+NO_NGTCP2 = get_runner("quic-ngtcp2").obstacle() or ""
 needs_ngtcp2 = pytest.mark.skipif(bool(NO_NGTCP2) and not os.environ.get("CI"), reason=NO_NGTCP2)
 LIMIT_S = 0.004
 """What a handshake's and an answer's packets of 1,228 bytes take at 10 Mbit/s is less."""

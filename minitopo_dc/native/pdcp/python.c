@@ -1,5 +1,5 @@
-/* Legs and entities by themselves, made and driven from Python: packets are numbers. */
-#include "../pdcp/pdcp.h"
+/* Legs and entities as Python makes them. Tests drive them from there, too, with numbers for packets. */
+#include "pdcp.h"
 
 static int ecn_of(const void *number)
 {
