@@ -129,3 +129,11 @@ def test_a_field_s_name_is_no_use_of_what_is_registered_under_it(
     named = one.model_copy(update={"pdcp": one.pdcp.model_copy(update={"split": split})})
     own = {("split policy", "numbering"): object()}
     assert len(script_plugins.with_script_plugins(named, own).plugins) == files
+
+
+def test_what_comes_with_the_package_outlives_a_run_that_loaded_it() -> None:
+    made: registry.Registry[type] = registry.Registry("kind of a test", "no.such.group", ())
+    with registry.registrations_kept():
+        made.add("ours", registry.Registry)
+        made.add("of a user", Path)
+    assert made.names() == ("ours",)
