@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from benchmarks import told
 from minitopo_dc.real.run_registry import registered
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
@@ -163,7 +164,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     rows = []
     with scratch() as directory:
         program = compiled(directory)
-        for _, rate, kind in product(range(options.repetitions), options.rates, options.kinds):
+        turns = [*product(range(options.repetitions), options.rates, options.kinds)]
+        for _, rate, kind in told(turns, lambda turn: f"{turn[2]} at {turn[1]:,.0f} packets/s"):
             with between(kind, program, directory) as way:
                 measured = at_rate(way, rate, options.seconds, program)
             rows.append({"rate": rate, "kind": kind} | measured)

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks import told
 from minitopo_dc.campaign.plan import Plan, load_program, studies
 from minitopo_dc.scenario import Scenario
 
@@ -26,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure CPU time of planning a study beside checking a scenario as often."""
-    return {name: planned(studies()[name], options.version) for name in options.studies}
+    return {name: planned(studies()[name], options.version) for name in told(options.studies)}
 
 
 def planned(path: Path, version: str) -> dict[str, float]:

@@ -140,11 +140,11 @@ def mean_interval(
         about: the middle of the interval, where that is not the mean.
         confidence: its level; `look_confidence` of one of several looks at growing samples.
     """
-    from scipy.special import stdtrit  # noqa: PLC0415 (0.1 s that most commands need not wait)
-
     number = len(values)
     if number < 2 or not all(map(math.isfinite, values)):
         return Interval(math.nan, math.nan, "none")
+    from scipy.special import stdtrit  # noqa: PLC0415 (0.1 s that most commands need not wait)
+
     middle = float(np.mean(values)) if about is None else about
     quantile = float(stdtrit(number - 1, (1 + confidence) / 2))
     reach = quantile * float(np.std(values, ddof=1)) / math.sqrt(number)
@@ -271,12 +271,14 @@ def means(runs: pd.DataFrame, by: Sequence[str], measure: str) -> pd.DataFrame:
         by: the columns that tell the groups apart.
         measure: the column whose mean it is.
     """
-    from scipy.special import stdtrit  # noqa: PLC0415
-
     values = runs[measure].astype(float)
     known = runs[np.isfinite(values) & ok(runs)].assign(_value=values)
     groups = known.groupby(list(by), sort=False, observed=True, dropna=False)["_value"]
     table = groups.agg(mean="mean", sd="std", n="count").reset_index()
+    if (table["n"] < 2).all():
+        return table.drop(columns="sd").assign(low=math.nan, high=math.nan)
+    from scipy.special import stdtrit  # noqa: PLC0415 (0.1 s that a run of each need not wait)
+
     quantile = stdtrit((table["n"] - 1).clip(lower=1), (1 + CONFIDENCE) / 2)
     reach = quantile * table.pop("sd") / np.sqrt(table["n"])
     return table.assign(low=table["mean"] - reach, high=table["mean"] + reach)

@@ -39,7 +39,9 @@ SECONDS = 60.0
 """For a verdict: as long as one waits for an answer."""
 MIN_S, MAX_S = 1.0, 86_400.0
 OVERHEAD_S = 8.0
-"""Of `SECONDS`, for what is imported before, and for tables and figures behind the runs."""
+"""Of `SECONDS` at least, for imports before, and for tables and figures behind the runs."""
+BEHIND = 3.0
+"""What those behind take at most, in times of the imports: on a loaded machine both are slow."""
 
 
 def advise(
@@ -53,6 +55,7 @@ def advise(
     margin_percent: float | None = None,
     xn_ms: float = XN_MS,
     jobs: int | None = 1,
+    begun: float | None = None,
     **fields: Any,
 ) -> Advice:
     """Say whether Dual Connectivity or multipath is better over some legs, or neither.
@@ -68,11 +71,14 @@ def advise(
         margin_percent: within which both are a tie; None: the workload's (`MARGINS`).
         xn_ms: the delay of Xn one way, of the Dual Connectivity that is judged.
         jobs: runs at once, in processes; None: one per processor.
+        begun: when `seconds` began, by `time.monotonic`; None: now.
         fields: any other field of a scenario: `workload`, `congestion_control`, `seed`, ...
 
     Raises:
         SettingsError, TraceError: something is wrong, or cannot run here; nothing has been run.
     """
+    now = time.monotonic()
+    begun = now if begun is None else begun
     chosen = stacks_of(stacks, where="--stacks", control=fields.get("congestion_control"))
     pairs = [transports] if transports else [transports_of(name) for name in chosen]
     base = base_of(legs, pairs[0][0], **fields)
@@ -88,15 +94,21 @@ def advise(
         judged_ways = [name for stack in known for name in (stack.dual, stack.multipath)]
         ways |= other_roles({name: ways[name] for name in judged_ways})
         check_resumed(place, ways)
-        begin, time_s = time.monotonic(), max(seconds - OVERHEAD_S, seconds / 2)
+        begin = time.monotonic()
+        until = begun + max(seconds - overhead_s(now - begun), seconds / 2)
         made = []
-        with local(jobs, begin + time_s) as workers:
+        with local(jobs, until) as workers:
             runs = Runs(place, ways, judged, workers, progress=progress)
             for number, stack in enumerate(known, 1):
-                runs.until = begin + time_s * number / len(known)
+                runs.until = begin + (until - begin) * number / len(known)
                 made.append(decide(stack, runs))
     near = neighbours_of(base, known[0].stack, judged.margin)
     return replace(made[0], neighbours=near, others=tuple(made[1:]))
+
+
+def overhead_s(imports_s: float) -> float:
+    """Return the time (s) beside the runs, by what the imports took on this machine."""
+    return max(OVERHEAD_S, (1 + BEHIND) * imports_s)
 
 
 def base_of(

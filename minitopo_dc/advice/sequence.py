@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -46,7 +46,8 @@ Stopped = Literal["decided", "border", "time", "most seeds", "runs failed"]
 NO_MORE = "more --time does not help; choose as for a tie, or set --margin"
 ADVICE: Final[dict[str, str]] = {
     "border": f"; the difference is about as large as that, so {NO_MORE}",
-    "time": "; for more seeds repeat the command with this --output directory and a longer --time",
+    "time": "; a seed takes {seed_s} s here and the time is up: for more seeds repeat the command "
+    "with this --output directory and a longer --time",
     "most seeds": f"; no more seeds are run, so {NO_MORE}",
 }
 """What to do where the evidence is not enough, by why no more seeds were run."""
@@ -112,6 +113,8 @@ class Advice:
     """Sentences on the rows beside these two, with a warning where a leg alone is better."""
     failed: tuple[str, ...] = ()
     """Of runs that failed, in a sentence each."""
+    seed_s: float = 0.0
+    """What a seed of both took on this machine, in s of the wall clock."""
     neighbours: Mapping[str, Any] | None = None
     """What the study found near the network; None: it has no such stack, workload or legs."""
     others: tuple[Advice, ...] = ()
@@ -151,6 +154,7 @@ class Advice:
         if self.look is not None:
             margin = f"{OUTCOMES[self.outcome][2]} the margin of {self.judged.margin_shown}"
             advice = ADVICE.get(self.stopped, "") if self.outcome == "open" else ""
+            advice = advice.format(seed_s=significant(self.seed_s, 2))
             yield f"{self._how_sure(self.look)}, {margin}{advice}."
         yield from filter(None, (self.why, *self.beside, *self.failed))
         if self.neighbours is not None:
@@ -211,6 +215,8 @@ MAX_SEEDS = 200
 """To judge on: what they leave open is on the border between two outcomes."""
 PRECISE = 0.25
 """Of the margin: an interval that is narrower and not on one side of a border is at the border."""
+LEAST_S = 1e-3
+"""The least time of a seed in s, where none was made: the directory had all."""
 Progress = Callable[[str], object]
 """Hears in a few words what is under way."""
 
@@ -228,6 +234,8 @@ class Runs:
     progress: Progress = str
     cases: dict[tuple[int, str], Case] = field(default_factory=dict, init=False)
     """Those that were asked for, by their seed and way."""
+    seed_s: float = field(default=0.0, init=False)
+    """The wall time of a seed of all ways that were made last, in s; 0: none was."""
     table: pd.DataFrame = field(default_factory=pd.DataFrame, init=False)
     """Their runs that are done, each with its `directory` and its score."""
 
@@ -236,18 +244,23 @@ class Runs:
         """Return whether the time is up."""
         return time.monotonic() >= self.until
 
-    def make(self, ways: Iterable[str], number: int) -> None:
+    def room(self) -> float:
+        """Return how many seeds can be made before the time is up, by what the last ones took."""
+        return (self.until - time.monotonic()) / max(self.seed_s, LEAST_S)
+
+    def make(self, ways: Sequence[str], number: int) -> None:
         """Make the runs of so many seeds that are not there; one that fails stops none."""
         for place, way in itertools.product(range(number), ways):
             scenario = self.ways[way]
             seeded = scenario.model_copy(update={"seed": scenario.seed + place})
             self.cases.setdefault((place, way), (seeded, {LABEL: way}))
         campaign = Campaign(self.directory, self.cases.values(), title="Advice")
-        names = campaign.names
+        names, begin, made = campaign.names, time.monotonic(), itertools.count()
 
         def told(scenarios: Scenarios, retries: Retries, working: Path) -> Results:
             for identity, result in self.workers(scenarios, retries, working):
                 yield identity, result
+                self.seed_s = (time.monotonic() - begin) / (next(made) + 1) * len(ways)
                 self.progress(f"seed {result.seed}: {names[identity]} ({result.status})")
 
         table = campaign.run(executor=told, progress=False)
@@ -310,12 +323,13 @@ def decide(stack: Candidates, runs: Runs) -> Advice:
         ResultError: a file of a run is broken.
     """
     judged = (stack.dual, stack.multipath)
-    runs.make(stack.ways, SHOWN)
+    runs.make([*stack.ways], SHOWN)
     dual, multipath = (way if runs.pairs([way]).size else None for way in judged)
     advice = Advice(stack.stack, runs.judged, dual, multipath, "time")
     if dual is not None and multipath is not None:
         look, stopped = _sampled(runs, judged)
-        advice = replace(advice, stopped=stopped, look=look, why=_why(runs, judged, look))
+        advice = replace(advice, stopped=stopped, look=look, seed_s=runs.seed_s)
+        advice = replace(advice, why=_why(runs, judged, look))
     elif runs.is_late:
         return advice
     else:
@@ -336,9 +350,10 @@ def _sampled(runs: Runs, ways: Sequence[str]) -> tuple[Look | None, Stopped]:
             interval = look.difference.paired.interval
             if interval.high - interval.low < PRECISE * runs.judged.limit:
                 return look, "border"
-        if runs.is_late:
+        if runs.room() < 1:
             return look, "time"
-        number, analysis = math.ceil(number * GROWTH), analysis + 1
+        number = math.ceil(min(number * GROWTH, number + runs.room()))
+        analysis += 1
     return look, "most seeds"
 
 

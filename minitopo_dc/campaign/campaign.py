@@ -128,8 +128,7 @@ class Campaign:
                 is_undisturbed = result.status != "disturbed" or repeats >= retries.disturbed
                 return is_undisturbed and result.status not in again
 
-            done = self._store.finished(self._plan.scenarios, is_done)
-            rows = {name: row_of(result) for name, result in done.items()}
+            rows = self._store.finished(self._plan.scenarios, is_done)
             missing = self._missing(rows)
             self._save(rows)
             try:

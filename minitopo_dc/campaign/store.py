@@ -36,14 +36,18 @@ from minitopo_dc.files import (
     parse_json,
     read_text,
     replacing,
-    sync,
     write_version,
     write_whole,
 )
-from minitopo_dc.results.files import CHECKSUMS, ResultError, damage, seal
+from minitopo_dc.results.files import ResultError, damage, seal
 from minitopo_dc.results.kept_scenario import share_traces
 from minitopo_dc.results.run_result import MAX_BYTES, SIZE, RunResult
-from minitopo_dc.results.tables.runs import differing_labels, load_result, uniform_column
+from minitopo_dc.results.tables.runs import (
+    differing_labels,
+    load_result,
+    read_result,
+    uniform_column,
+)
 
 LOCK = "lock"
 """The file that the process that writes has locked."""
@@ -84,7 +88,7 @@ class Store:
             return None
         try:
             check_version(run)
-            return damage(run, None if whole else "result.json") or load_result(run)
+            return damage(run, None if whole else "result.json") or read_result(run)
         except DataModelError:
             raise
         except (OSError, ValueError) as error:
@@ -122,16 +126,16 @@ class Store:
 
     def finished(
         self, identities: Iterable[str], is_done: Callable[[RunResult], bool]
-    ) -> dict[str, RunResult]:
-        """Return the runs that stay; remove damaged ones, and those that are not done."""
-        results = {}
+    ) -> dict[str, Row]:
+        """Return the rows of runs that stay; remove damaged ones, and those that are not done."""
+        rows = {}
         for identity in identities:
             result = self.read(identity, whole=True)
             if isinstance(result, RunResult) and is_done(result):
-                results[identity] = result
+                rows[identity] = row_of(result)
             elif result is not None:
                 self.forget(identity)
-        return results
+        return rows
 
     def keep(self, identity: str, result: RunResult) -> RunResult:
         """Move a run that has ended below `working` to where it counts; return its result there.
@@ -145,11 +149,9 @@ class Store:
             if result.status == "failed" and self._lacked_room(directory, result.reason):
                 shutil.rmtree(directory, ignore_errors=True)
                 raise OSError(errno.ENOSPC, "in a run")
-            recorded.save(directory)
+            recorded.save(directory)  # on the disk before it counts, as digests are: power may go
             share_traces(directory, self.root)
             seal(directory)
-            for name in ("result.json", CHECKSUMS):  # before it counts, as power may be cut
-                sync(directory / name)
             self.forget(identity)
             directory.rename(final)
         return recorded

@@ -12,60 +12,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from minitopo_dc.advice import SECONDS, advise
+from minitopo_dc.advice import advise
 from minitopo_dc.advice.sequence import Advice
 from minitopo_dc.campaign.store import FACTS, Store, load
 from minitopo_dc.cli import options, screen
-from minitopo_dc.cli.options.scenario import CHOSEN, OF_ROWS, add_legs, add_load, base_fields
+from minitopo_dc.cli.options.scenario import base_fields
 from minitopo_dc.files import write_whole
-from minitopo_dc.results.measures.named import MARGINS
 from minitopo_dc.results.tables.runs import with_results
-from minitopo_dc.scenario.presets import XN_MS
 from minitopo_dc.ways import LABEL
 
 ADVICE = "advice.json"
-HELP = "decide whether Dual Connectivity or multipath is better over your legs, or whether they tie"
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    add_legs(parser)
-    group = parser.add_argument_group("transfer")
-    group.add_argument(
-        "--transports",
-        nargs="+",
-        metavar="NAME",
-        help="the single-path and the multipath transport of a stack, such as tcp mptcp (default: "
-        "those of --stacks)",
-    )
-    group.add_argument(
-        "--stacks",
-        nargs="+",
-        metavar="STACK",
-        help="stacks of MP-QUIC, each with a verdict, for which the time is divided (default: "
-        "those of picoquic and noq that are built)",
-    )
-    options.add(group, "--xn", default=XN_MS)
-    add_load(group, (*CHOSEN, *OF_ROWS))
-    options.add(parser, "--plugin", "--jobs")
-    group = parser.add_argument_group("advice")
-    group.add_argument(
-        "--time",
-        type=options.quantity("s"),
-        default=SECONDS,
-        metavar="S",
-        help=f"time limit for the verdict in s, or with a unit: 5min (default: {SECONDS:g})",
-    )
-    margins = ", ".join(f"{name} {100 * margin:g}" for name, margin in MARGINS.items())
-    group.add_argument(
-        "--margin",
-        type=options.quantity("percent"),
-        metavar="PERCENT",
-        help="difference within which the verdict is a tie (docs/advise.md; default by workload: "
-        f"{margins})",
-    )
-    options.add_output(parser, "advise", "new, or that of unfinished advice, which is resumed")
-    options.add(parser, "--json", help="print JSON instead of sentences")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -90,6 +46,7 @@ def execute(arguments: argparse.Namespace) -> int:
             margin_percent=arguments.margin,
             xn_ms=arguments.xn,
             jobs=arguments.jobs,
+            begun=arguments.begun,
         )
     results = with_results(load(root))
     if arguments.json:

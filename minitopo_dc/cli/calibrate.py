@@ -12,8 +12,7 @@ from rich.console import Console
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.executors import Results, Scenarios
 from minitopo_dc.campaign.store import FACTS
-from minitopo_dc.cli import options
-from minitopo_dc.cli.options.scenario import add_legs, add_set, assignments, leg_settings, put
+from minitopo_dc.cli.options.scenario import assignments, leg_settings, put
 from minitopo_dc.cli.screen import new_directory, note, print_json, say
 from minitopo_dc.clocks import require_real
 from minitopo_dc.fields import SettingsError
@@ -26,25 +25,8 @@ from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import expected_count
 
-HELP = "measure the rate, delay, jitter and loss of each leg and compare them with the settings"
 LABEL = "leg"
 """The label of the runs of a calibration."""
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options to the parser."""
-    add_legs(parser, legs=("20", "20"))
-    parser.add_argument(
-        "--seconds",
-        type=options.quantity("s"),
-        default=10,
-        metavar="S",
-        help="duration of each of the two measurements of a leg (at least 2; default: 10)",
-    )
-    options.add(parser, "--seed")
-    add_set(parser)
-    options.add_output(parser, "calibrate", "new, or that of an unfinished calibration")
-    options.add(parser, "--json", help="print the runs as a JSON list instead of the table")
 
 
 def execute(arguments: argparse.Namespace) -> int:

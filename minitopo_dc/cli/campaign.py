@@ -10,7 +10,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import get_args
 
 import pandas as pd
 
@@ -25,120 +24,21 @@ from minitopo_dc.campaign.plan import (
     studies,
 )
 from minitopo_dc.campaign.store import Store, load, load_facts
-from minitopo_dc.cli import options
-from minitopo_dc.cli.options import drop_privileges
+from minitopo_dc.cli.privileges import drop_privileges
 from minitopo_dc.errors import did_you_mean
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
-from minitopo_dc.numbers import duration, whole
+from minitopo_dc.numbers import duration
 from minitopo_dc.results.run_result import FINE, available_bits, exit_status
 from minitopo_dc.runs.perform import Retries, check_retries
-from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.scenario import Scenario
 
 REAL_OVERHEAD_S = 5.0
 """The time in which hosts, elements and programs start and end: 112 runs of 40 MB on two legs of 20
 Mbit/s took 26 minutes, of which their bytes took 17 (docs/measurements.md)."""
 RATE_OVER_S = 60.0
 """The time over which a capacity's mean is taken: as long as the embedded traces."""
-HELP = "run, resume and report many scenarios from one file"
 MISSING = "missing"
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the actions `run`, `status`, `report` and `list`."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _add_run(actions.add_parser("run", help="run the missing runs, then write the report"))
-    status = actions.add_parser(
-        "status", help="count finished, failed and missing runs, with reasons"
-    )
-    report = actions.add_parser("report", help="write an HTML report with all figures")
-    for action in (status, report):
-        action.add_argument(
-            "directory", type=Path, metavar="DIR", help="results directory of campaign run"
-        )
-    status.add_argument("--json", action="store_true", help="print numbers and failures as JSON")
-    report.add_argument(
-        "--output", type=Path, metavar="DIR", help="report directory (default: DIR/report)"
-    )
-    report.add_argument(
-        "--figures",
-        nargs="+",
-        choices=("svg", "pdf", "png"),
-        default=(),
-        help="kinds of the figures' files in figures/, beside svg (default: none)",
-    )
-    report.add_argument(
-        "--tables",
-        nargs="+",
-        choices=("csv", "latex"),
-        default=(),
-        help="kinds of the tables' files in tables/ (default: none)",
-    )
-    report.add_argument(
-        "--file",
-        metavar="FILE.py|NAME",
-        help="a campaign's file, whose report(runs) adds its sections (it is run)",
-    )
-    actions.add_parser("list", help="list the studies that can be run by name")
-
-
-def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "campaign",
-        metavar="FILE.py|NAME",
-        help="a campaign's file, which is run as a program, or a study's name (campaign list)",
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="DIR",
-        help="results directory, new or to be resumed (default: results/NAME[-VERSION][-CLOCK])",
-    )
-    group = parser.add_mutually_exclusive_group()
-    for version, what in (
-        ("quick", "run the small version of the file"),
-        ("sample", "run a few cases that span the file's range, for example to compare clocks"),
-    ):
-        group.add_argument(
-            f"--{version}",
-            action="store_const",
-            dest="version",
-            const=version,
-            default="full",
-            help=what,
-        )
-    parser.add_argument("--clock", choices=get_args(Clock), help="clock (default: the file's)")
-    parser.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        metavar="LABEL=VALUE",
-        help="run only the cases with this value of a label; repeatable",
-    )
-    parser.add_argument(
-        "--seeds", nargs="+", type=whole, metavar="SEED", help="seeds (default: the file's)"
-    )
-    parser.add_argument(
-        "--again",
-        nargs="*",
-        choices=AGAIN,
-        metavar="STATUS",
-        help=f"repeat runs with this status ({', '.join(AGAIN)}; without one: all three)",
-    )
-    parser.add_argument(
-        "--dask", metavar="ADDRESS", help="address of a Dask scheduler: tcp://HOST:PORT"
-    )
-    parser.add_argument(
-        "--dask-without-tls",
-        action="store_true",
-        help="accept a scheduler on a public address without TLS (docs/security.md)",
-    )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="check the file and count the runs; on the real clock estimate their time",
-    )
-    options.add(parser, "--jobs", "--retry-disturbed")
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -39,20 +39,6 @@ from minitopo_dc.scenario import Clock, Core, Leg, Scenario
 from minitopo_dc.scratch import scratch
 from minitopo_dc.workloads import Command, Download, Ping, Workload
 
-HELP = "report what this machine can run, or what a scenario needs"
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options to the parser."""
-    parser.add_argument(
-        "scenario",
-        type=Path,
-        nargs="?",
-        metavar="SCENARIO.yaml",
-        help="check this scenario instead: windows, timers, queues and sizes against its legs",
-    )
-    parser.add_argument("--json", action="store_true", help="print findings, or needs, as JSON")
-
 
 def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when the main job can run here, or the scenario falls short of nothing, else 1."""

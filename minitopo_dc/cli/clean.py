@@ -7,12 +7,6 @@ import argparse
 from minitopo_dc.real.run_registry import clean
 from minitopo_dc.scratch import remove_abandoned
 
-HELP = "remove what killed runs left: processes, hosts with their rules, temporary directories"
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add no options, as the command has none."""
-
 
 def execute(_arguments: argparse.Namespace) -> int:
     """Remove what killed runs left, and say what was removed; runs under way are left alone."""

@@ -14,14 +14,9 @@ import pandas as pd
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.store import FACTS, LOCK
 from minitopo_dc.cli import options
-from minitopo_dc.cli.options.rows import (
-    add_transfer,
-    base_scenario,
-    chosen_stacks,
-    over_each_leg,
-    rows,
-)
-from minitopo_dc.cli.options.scenario import add_legs, check_capture
+from minitopo_dc.cli.options import REAL_SEEDS, SEEDS
+from minitopo_dc.cli.options.rows import base_scenario, chosen_stacks, over_each_leg, rows
+from minitopo_dc.cli.options.scenario import check_capture
 from minitopo_dc.cli.screen import (
     ProgressLine,
     new_directory,
@@ -35,7 +30,6 @@ from minitopo_dc.cli.screen import (
 from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock, run_obstacle
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_whole
-from minitopo_dc.numbers import whole
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.run_result import exit_status
@@ -45,7 +39,6 @@ from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.ways import (
     LABEL,
-    SEEDS,
     Comparison,
     check_resumed,
     scenario_of_row,
@@ -54,33 +47,8 @@ from minitopo_dc.ways import (
 )
 from minitopo_dc.workloads import Workload
 
-REAL_SEEDS = 3
-"""Repetitions on the real clock, where each takes as long as its transfer."""
 MAX_REPETITIONS = 10_000
 """The most repetitions of a comparison, which lists them all; a campaign may have more."""
-HELP = "compare transports over one leg, Dual Connectivity and several paths"
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options to the parser."""
-    add_legs(parser)
-    add_transfer(parser)
-    options.add(parser, "--clock", "--pcap", "--plugin", "--jobs")
-    parser.add_argument(
-        "--repetitions",
-        type=whole,
-        metavar="N",
-        help=f"runs of each row (default: {SEEDS}, on the real clock {REAL_SEEDS})",
-    )
-    options.add(parser, "--retry-disturbed")
-    condition = "new, or that of an unfinished comparison, which is resumed"
-    options.add_output(parser, "compare", condition)
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="check the options, count the runs and say which this machine cannot do",
-    )
-    options.add(parser, "--json", help="print the rows as a JSON list instead of the table")
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -9,25 +9,19 @@ import select
 import signal
 import sys
 import tempfile
+import time
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from types import ModuleType
 from typing import NoReturn, TextIO
 
 from minitopo_dc import __version__
-from minitopo_dc.cli.screen import give_matplotlib_a_place
+from minitopo_dc.cli.commands import COMMANDS
 from minitopo_dc.errors import InputError, did_you_mean
-from minitopo_dc.fields.base import SettingsWarning, quoted
-from minitopo_dc.files import shortage
 from minitopo_dc.interruption import raise_if_interrupted
 
-COMMANDS = (
-    *("advise", "compare", "explore", "run", "show", "exec", "shell", "campaign", "calibrate"),
-    *("trace", "template", "minitopo", "build", "check", "clean"),
-)
-"""The commands, each of which is a module of `minitopo_dc.cli`."""
+# ruff: noqa: PLC0415 (a line is parsed before pydantic and what else takes time is imported)
 NOT_FOR_ALL = 0o002
 """Bits of the umask: what is made as root must not be changed by everybody, whatever the user's
 umask."""
@@ -44,21 +38,23 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
 
     `begin` is called when all is imported: extension modules may swallow a KeyboardInterrupt.
     """
+    begun = time.monotonic()
     os.umask(os.umask(0) | NOT_FOR_ALL)
     warnings.formatwarning = _warning_line
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show ends no command
             stream.reconfigure(errors="replace")
-    give_matplotlib_a_place()
     try:
         arguments = sys.argv[1:] if arguments is None else arguments
-        # The options of the given command have to be known, or of all for `--help`.
-        made = parser([name for name in arguments[:1] if name in COMMANDS] or COMMANDS)
+        made = parser()
         parsed, unknown = made.parse_known_args(arguments)
         if unknown:
             refuse(made, parsed, unknown)
-        parsed.typed = tuple(arguments)
-        module = command(parsed.command)
+        parsed.typed, parsed.begun = tuple(arguments), begun
+        from minitopo_dc.cli.screen import give_matplotlib_a_place
+
+        give_matplotlib_a_place()
+        module = import_module(f"minitopo_dc.cli.{parsed.command}")
         begin()
         status = int(module.execute(parsed))
         sys.stdout.flush()
@@ -70,6 +66,8 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
             print(f"minitopo-dc: {printable(str(error))}", file=sys.stderr)  # noqa: T201
             return 2
         raise_if_interrupted()
+        from minitopo_dc.files import shortage
+
         words = shortage(error) or unexpected(error)
         print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
         _drop_output()
@@ -87,14 +85,11 @@ def _warning_line(
     line: str | None = None,
 ) -> str:
     """Return the text of a warning; of settings without the place in this program."""
+    from minitopo_dc.fields.base import SettingsWarning
+
     if issubclass(category, SettingsWarning):
         return f"minitopo-dc: {printable(str(message))}\n"
     return _usual_warning(message, category, filename, lineno, line)
-
-
-def command(name: str) -> ModuleType:
-    """Return the module of a command; what it imports (pandas, Matplotlib) may take a second."""
-    return import_module(f"minitopo_dc.cli.{name}")
 
 
 def _reader_has_gone() -> bool:
@@ -160,6 +155,8 @@ def unexpected(error: Exception) -> str:
 
     Such an error is a mistake of this program, whatever input it was given.
     """
+    from minitopo_dc.fields.base import quoted
+
     words = quoted(" ".join(str(error).split()))
     where, place = "its traceback could not be written", ""
     try:
@@ -173,14 +170,13 @@ def unexpected(error: Exception) -> str:
     return f"{UNEXPECTED} {type(error).__name__}: {words}; {where}; please report it"
 
 
-def parser(names: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
-    """Return the parser of the command line, with the options of these commands."""
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line, with the options of all commands."""
     made = Parser(prog="minitopo-dc", description="The command `minitopo-dc`.")
     made.add_argument("--version", action="version", version=__version__)
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name in names:
-        module = command(name)
-        module.add(commands.add_parser(name, help=module.HELP, description=module.__doc__))
+    for name, (words, add) in COMMANDS.items():
+        add(commands.add_parser(name, help=words, description=add.__doc__))
     return made
 
 

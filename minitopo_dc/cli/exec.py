@@ -16,13 +16,9 @@ from pathlib import Path
 from pwd import getpwnam
 from typing import TYPE_CHECKING, Any, Literal
 
-from minitopo_dc.cli import options
+from minitopo_dc.cli.options import MODES, add_path_options
 from minitopo_dc.cli.options.rows import base_scenario
 from minitopo_dc.cli.options.scenario import (
-    CHOSEN,
-    MODES,
-    add_legs,
-    add_set,
     check_capture,
     with_assignments,
     with_capture,
@@ -34,7 +30,7 @@ from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.linux_guest import obstacle as guest_obstacle
 from minitopo_dc.minitopo.mapping import paths_scenario
 from minitopo_dc.minitopo.topology import Topology, read_topology
-from minitopo_dc.numbers import amount, significant, whole
+from minitopo_dc.numbers import amount, significant
 from minitopo_dc.real.machine import TOOLS, save_facts
 from minitopo_dc.registry import load_plugins
 from minitopo_dc.runners.programs import not_installed
@@ -48,52 +44,6 @@ if TYPE_CHECKING:
 
 
 OPENS_PATHS_ITSELF = "a program opens its paths itself"
-
-
-def add_program_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the path, the server, and where the run is kept."""
-    parser.add_argument(
-        "--scenario",
-        type=Path,
-        metavar="FILE",
-        help="scenario file that gives legs, mode and PDCP in place of the options "
-        "(docs/scenarios.md)",
-    )
-    options.add(parser, "-t --topo_param_file")
-    _add_path_options(parser)
-    add_set(parser, (*CHOSEN, "workload", "congestion_control", "options", "paths"))
-    clocks = (
-        "real: on emulated hosts, needs root; virtual: in a guest, without root "
-        "(docs/linux-guest.md; default: real)"
-    )
-    options.add(parser, "--clock", default="real", help=clocks)
-    options.add(parser, "--pcap", "--plugin")
-    group = parser.add_argument_group("server")
-    group.add_argument(
-        "--server",
-        default="",
-        metavar="'COMMAND ARG ...'",
-        help="program on the server's host, which starts before yours; no shell reads the words "
-        "(default: none)",
-    )
-    group.add_argument(
-        "--server-ready",
-        type=whole,
-        metavar="PORT",
-        help="start your program when this TCP or UDP port is bound on the server's host "
-        "(default: after half a second)",
-    )
-    parser.add_argument(
-        "--user",
-        metavar="NAME",
-        help="user as whom the program and the server run (default: $SUDO_USER, else root)",
-    )
-    kept = "directory for time series, counters and a figure; must not exist (default: keep "
-    options.add(parser, "--output", help=f"{kept}nothing)")
-    # What a scenario has beside its path, and a user's program has no use for.
-    control = CONGESTION_CONTROL
-    kept_out = {"workload": Download.kind, "size": None, "congestion_control": control}
-    parser.set_defaults(**kept_out, xn=None)
 
 
 def program_user(arguments: argparse.Namespace) -> str:
@@ -141,16 +91,6 @@ def _path(arguments: argparse.Namespace) -> Scenario:
     return _checked({**base_scenario(arguments).model_dump(), "mode": arguments.mode}, "options")
 
 
-def _add_path_options(parser: argparse.ArgumentParser) -> None:
-    add_legs(parser)
-    options.add(parser, "--split")
-    parser.add_argument("--mode", choices=MODES, default="dc", help="mode (default: dc)")
-    parser.add_argument(
-        "--leg", type=whole, default=1, metavar="N", help="leg of mode sc (default: 1)"
-    )
-    options.add(parser, "--seed")
-
-
 def _from_file(arguments: argparse.Namespace) -> Scenario:
     path, scenario = arguments.scenario, Scenario.load(arguments.scenario)
     if scenario.mode == "flows":
@@ -177,7 +117,7 @@ def _checked(fields: dict[str, Any], source: str) -> Scenario:
 
 def _refuse_path_options(arguments: argparse.Namespace, option: str) -> None:
     alone = argparse.ArgumentParser(add_help=False)
-    _add_path_options(alone)
+    add_path_options(alone)
     unset = vars(alone.parse_args([]))
     if any(getattr(arguments, name) != value for name, value in unset.items()):
         raise SettingsError(
@@ -207,22 +147,9 @@ def _notes(topology: Topology, mode: str) -> Iterator[str]:
             yield path.line.says(f"backup ignored: {OPENS_PATHS_ITSELF}")
 
 
-HELP = "run your own program between the hosts over one leg, Dual Connectivity or several paths"
 FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 """Exit statuses of programs that run others (env(1), timeout(1)): this one failed; the program
 cannot be executed; there is none of this name."""
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options to the parser."""
-    parser.usage = "%(prog)s [options] -- COMMAND [ARG ...]"
-    add_program_options(parser)
-    parser.add_argument(
-        "words",
-        nargs="*",
-        metavar="COMMAND",
-        help="the program and its arguments; words after -- are passed on unchanged",
-    )
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -20,25 +20,13 @@ from pathlib import Path
 
 from minitopo_dc.exploration import INSTALL
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.numbers import whole
 from minitopo_dc.scratch import scratch
 
-HELP = "open a page in the browser: move sliders, see DC and MP-QUIC answer"
 CELL = "import minitopo_dc as dc\n\ndc.explore()"
 HOST = "127.0.0.1"
 CHANNEL = "minitopo_dc.exploration.messages.MessageChannel"
 END_S = 5.0
 """How long the server has to end when it is interrupted."""
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options to the parser."""
-    parser.add_argument(
-        "--port", type=whole, default=8866, metavar="N", help="of localhost (default: 8866)"
-    )
-    parser.add_argument(
-        "--no-browser", action="store_true", help="print the address, and open no browser"
-    )
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -5,41 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
-from pathlib import Path
-from typing import get_args
 
-from minitopo_dc.cli import options
 from minitopo_dc.cli.screen import new_directory, note
 from minitopo_dc.clocks import require_real
-from minitopo_dc.fields import IpVersion
-from minitopo_dc.numbers import whole
 from minitopo_dc.results.run_result import exit_status
 
-HELP = "run in your own Minitopo checkout, with topoType:DualConnectivity and these experiments"
 PING_LOG = "ping.log"
 """Minitopo's name of the log of its pings."""
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options to the parser."""
-    parser.add_argument(
-        "--minitopo",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="Minitopo checkout (core/, topos/)",
-    )
-    options.add(parser, "-t --topo_param_file", required=True)
-    options.add(parser, "-x --experiment_param_file")
-    parser.add_argument(
-        "--ip",
-        dest="ip_version",
-        type=whole,
-        choices=get_args(IpVersion),
-        default=4,
-        help="IP version of the transports' addresses (default: 4)",
-    )
-    options.add_output(parser, "minitopo")
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from minitopo_dc.cli import options
 from minitopo_dc.cli.options.scenario import (
-    add_set,
     check_capture,
     dc_of,
     with_assignments,
@@ -53,24 +51,6 @@ if TYPE_CHECKING:
     from minitopo_dc.results.tables.sheet import Sheet
 
 # ruff: noqa: PLC0415
-HELP = "run a scenario file, or Minitopo's topology and experiment files"
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options to the parser."""
-    parser.add_argument(
-        "scenario",
-        type=Path,
-        nargs="?",
-        metavar="SCENARIO.yaml",
-        help="scenario file (docs/scenarios.md)",
-    )
-    options.add(parser, "-t --topo_param_file", "-x --experiment_param_file", "--clock")
-    options.add(parser, "--dc", "--xn")
-    add_set(parser)
-    options.add(parser, "--pcap", "--plugin")
-    options.add_output(parser, "run")
-    options.add(parser, "--json", help="print the result as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:

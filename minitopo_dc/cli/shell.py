@@ -6,23 +6,11 @@ import argparse
 import os
 from pwd import getpwnam
 
-from minitopo_dc.cli.exec import add_program_options, program_user, run_user_program
+from minitopo_dc.cli.exec import program_user, run_user_program
 from minitopo_dc.fields import SettingsError
 
-HELP = "open a shell on a host, over the same legs as exec"
 FALLBACK = "/bin/sh"
 """The shell of a user whose environment names none (POSIX, `SHELL`)."""
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options to the parser."""
-    add_program_options(parser)
-    parser.add_argument(
-        "--host",
-        choices=("client", "server"),
-        default="client",
-        help="host of the shell (default: client)",
-    )
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -17,12 +17,11 @@ import pandas as pd
 from rich.console import Console
 
 from minitopo_dc.campaign.store import FACTS, NoResultsError, load
-from minitopo_dc.cli import options
 from minitopo_dc.cli.advise import ADVICE
 from minitopo_dc.cli.calibrate import print_calibration
 from minitopo_dc.cli.campaign import tell_directory
 from minitopo_dc.cli.compare import print_comparison, print_files
-from minitopo_dc.cli.options import drop_privileges
+from minitopo_dc.cli.privileges import drop_privileges
 from minitopo_dc.cli.run import tell_run
 from minitopo_dc.cli.screen import print_json, print_runs, resume_text, say
 from minitopo_dc.fields import SettingsError
@@ -45,7 +44,6 @@ from minitopo_dc.scenario.carriers import KINDS, carrier, values_of
 from minitopo_dc.statistics import mean_interval
 from minitopo_dc.ways import LABEL, Comparison, differing_fields, ways_of
 
-HELP = "print the results of a run, comparison or campaign, or set two of them side by side"
 MAX_DIFFERENCES = 12
 """The most fields that are listed in which two sets of runs differ: sets with more are hardly
 comparable."""
@@ -53,25 +51,6 @@ OF_WAYS = ([LABEL], ["transport", "mode"])
 """The first labels of a comparison, and of runs that no campaign made."""
 MAX_BELOW = 5
 """The most directories that an error names."""
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options to the parser."""
-    parser.add_argument(
-        "directories",
-        type=Path,
-        nargs="+",
-        metavar="DIR",
-        help="results directory of a run, comparison or campaign; with a second one, the "
-        "difference of each row of both and its 95 %% confidence interval over seeds; or the name "
-        "of a carrier, such as nr-tdd-100: its leg's values and their sources",
-    )
-    parser.add_argument(
-        "--measure",
-        metavar="NAME",
-        help="measure of two directories (default: goodput_mbps, or the workload's first measure)",
-    )
-    options.add(parser, "--plugin", "--json")
 
 
 def execute(arguments: argparse.Namespace) -> int:

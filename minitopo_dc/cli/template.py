@@ -4,35 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from rich.console import Console
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.minitopo.render import render, templates
-
-HELP = "render Minitopo topology and experiment files from templates"
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the actions and their options."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="list the templates and their parameters")
-    rendering = actions.add_parser("render", help="render a template and check the file")
-    rendering.add_argument(
-        "name",
-        metavar="NAME",
-        help="a name of minitopo-dc template list, or the path of a template of your own",
-    )
-    rendering.add_argument(
-        "values",
-        nargs="*",
-        metavar="KEY=VALUE",
-        help="parameters, as minitopo-dc template list has",
-    )
-    rendering.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="output file (default: stdout)"
-    )
 
 
 def execute(arguments: argparse.Namespace) -> int:

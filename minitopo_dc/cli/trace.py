@@ -6,15 +6,13 @@ import argparse
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, get_args
 
 from rich.console import Console
 
-from minitopo_dc.cli.options import quantity
 from minitopo_dc.cli.screen import note, save_figure
 from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.numbers import real, significant, whole
+from minitopo_dc.numbers import significant
 from minitopo_dc.results.tables.sheet import Head, Sheet
 from minitopo_dc.trace import (
     DEFAULT_COLUMN,
@@ -23,11 +21,9 @@ from minitopo_dc.trace import (
     CellLog,
     CellParameters,
     ChannelStatistics,
-    Interferers,
     RadioSettings,
     RateTrace,
     Trace,
-    TraceFormat,
     channel_statistics,
     channels_of,
     doubts,
@@ -48,27 +44,6 @@ from minitopo_dc.units import NS_PER_MS
 
 LONGEST_STEP_MS = 86_400_000
 """The longest step, a day."""
-HELP = "describe, synthesise and convert capacity traces"
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the actions and their options."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    info = actions.add_parser("info", help="print statistics of a trace or a drive as JSON")
-    _add_source(info)
-    convert = actions.add_parser(
-        "convert", help="convert a trace to CSV, or to Mahimahi (*.mahimahi)"
-    )
-    _add_source(convert)
-    convert.add_argument("output", type=Path, metavar="OUTPUT", help="file to write")
-    convert.add_argument(
-        "--step",
-        type=quantity("ms"),
-        metavar="MS",
-        help="resample to steps of this length, whole ms",
-    )
-    _add_synthesis(actions.add_parser("synthesise", help="synthesise an LTE-like trace as CSV"))
-    _add_drives(actions)
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -121,45 +96,6 @@ def _info(arguments: argparse.Namespace) -> str:
     return json.dumps(asdict(trace_info(_read(arguments))), indent=1)
 
 
-def _add_source(parser: argparse.ArgumentParser) -> None:
-    formats = get_args(TraceFormat)
-    parser.add_argument("trace", type=Path, metavar="FILE", help="trace or drive to read")
-    parser.add_argument(
-        "--format", choices=formats, default="auto", help="format of the file (default: by content)"
-    )
-    parser.add_argument(
-        "--column",
-        default=DEFAULT_COLUMN,
-        metavar="NAME:UNIT",
-        help="column and unit (Mbit/s, kbps, MB/s, ...) of the rate in a table or JSON; NAME alone "
-        f"if it ends in its unit, and in a Raca file (default: {DEFAULT_COLUMN}, or the only one)",
-    )
-    parser.add_argument(
-        "--time-column",
-        metavar="NAME:UNIT",
-        help="column and unit (s, ms, us, ns, iso) of the time in a table; NAME alone if it ends "
-        "in its unit (default: the first column)",
-    )
-
-
-def _add_synthesis(parser: argparse.ArgumentParser) -> None:
-    cell = CellParameters()
-    parser.add_argument("output", type=Path, metavar="FILE", help="CSV file to write")
-    parser.add_argument(
-        "--seed", type=whole, default=1, help="seed of shadowing and of other users (default: 1)"
-    )
-    for option, metavar, value, of, what in (
-        ("--seconds", "S", 60.0, quantity("s"), "duration"),
-        ("--mean", "MBPS", 10.0, quantity("mbps"), "mean rate"),
-        ("--sinr", "DB", cell.sinr_mean_db, real, "mean SINR"),
-        ("--speed", "KMH", cell.speed_kmh, real, "speed of the terminal"),
-        ("--users", "N", cell.other_users, real, "mean number of other users"),
-    ):
-        parser.add_argument(
-            option, type=of, default=value, metavar=metavar, help=f"{what} (default: {value:g})"
-        )
-
-
 def _read(arguments: argparse.Namespace) -> Trace:
     trace = read_trace(
         arguments.trace,
@@ -181,67 +117,6 @@ def _write(trace: Trace, output: Path) -> None:
         raise SettingsError(
             "delivery opportunities as CSV need --step, the length of a rate's step"
         )
-
-
-def _add_drives(actions: Any) -> None:
-    cells = actions.add_parser(
-        "cells", help="print how many channels a drive has, and their capacity"
-    )
-    cells.add_argument(
-        "cells", type=Path, nargs="+", metavar="FILE", help="files of cells or channels"
-    )
-    cells.add_argument(
-        "--figure", type=Path, metavar="PNG", help="draw channels and capacity to this file"
-    )
-    _add_radio(cells)
-    channels = actions.add_parser("channels", help="compute channels from a log of cells, as CSV")
-    channels.add_argument(
-        "cells", type=Path, nargs="+", metavar="CELLS", help="files of cells to read"
-    )
-    channels.add_argument("output", type=Path, metavar="OUTPUT", help="CSV file to write")
-    _add_radio(channels)
-    drive = actions.add_parser("synthesise-drive", help="synthesise a drive's log of cells as CSV")
-    drive.add_argument("output", type=Path, metavar="FILE", help="CSV file to write")
-    drive.add_argument(
-        "--environment",
-        choices=ENVIRONMENTS,
-        default="entire",
-        help="environment (default: entire)",
-    )
-    drive.add_argument("--seed", type=whole, default=1, help="seed of the drive (default: 1)")
-    drive.add_argument(
-        "--seconds",
-        type=quantity("s"),
-        default=1800,
-        metavar="S",
-        help="duration in whole s (default: 1800)",
-    )
-    drive.add_argument(
-        "--noise",
-        type=real,
-        default=0.0,
-        metavar="DB",
-        help="standard deviation of each cell's RSRP from second to second in dB (default: 0)",
-    )
-
-
-def _add_radio(parser: argparse.ArgumentParser) -> None:
-    radio = RadioSettings()
-    parser.add_argument(
-        "--load", type=real, default=radio.load, help=f"load of the cells (default: {radio.load:g})"
-    )
-    parser.add_argument(
-        "--interferers",
-        choices=get_args(Interferers),
-        default=radio.interferers,
-        help=f"cells that interfere with a channel (default: {radio.interferers})",
-    )
-    floor = "capacity in Mbit/s below which a channel is absent"
-    for option, of, value, what in (
-        ("--scale", real, radio.scale, "factor of all capacities"),
-        ("--floor", quantity("mbps"), radio.floor_mbps, floor),
-    ):
-        parser.add_argument(option, type=of, default=value, help=f"{what} (default: {value:g})")
 
 
 def _channels(arguments: argparse.Namespace) -> tuple[Capacities, CellLog | None]:

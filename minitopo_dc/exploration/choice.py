@@ -20,7 +20,6 @@ from threading import Lock, Thread
 from typing import Any, Final, Self
 
 import numpy as np
-import yaml
 from yaml import YAMLError
 
 from minitopo_dc.campaign.executors import Results, Scenarios, perform, pooled
@@ -29,7 +28,7 @@ from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL
-from minitopo_dc.fields.yaml_text import parse_yaml
+from minitopo_dc.fields.yaml_text import dump_yaml, parse_yaml
 from minitopo_dc.installation import shipped
 from minitopo_dc.pool import Pool
 from minitopo_dc.results import leg_series
@@ -196,7 +195,7 @@ class Choice:
     def yaml(self) -> str:
         """Return the scenario over Dual Connectivity as a file for `minitopo-dc run`."""
         document = self.document()
-        return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+        return dump_yaml(document)
 
     def python(self) -> str:
         """Return a program that compares the same ways."""

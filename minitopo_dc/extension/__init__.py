@@ -72,17 +72,18 @@ class Extension:
 
     def obstacle(self) -> str | None:
         """Return why it cannot be used here and what to do, None when it can."""
-        if self.find():
+        if self in _LOADED or self.find():
             return None
         return f"{self.title} is {absence(self.name, self.file_name())} (get it: {self.command})"
 
-    @functools.cache  # noqa: B019 (there are three, which live as long as the process)
     def load(self) -> Any:
         """Return the extension, loaded once, with `ffi` and `lib` of cffi.
 
         Raises:
             NotBuiltError: it is not here, or cannot be loaded.
         """
+        if self in _LOADED:
+            return _LOADED[self]
         path = self.find()
         if path is None:
             raise NotBuiltError(self.obstacle())
@@ -94,7 +95,12 @@ class Extension:
             spec.loader.exec_module(module)
         except ImportError as error:  # the system's OpenSSL is another one now, for example
             raise NotBuiltError(f"{path}: {error} (get it anew: {self.command})") from error
+        _LOADED[self] = module
         return module
+
+
+_LOADED: dict[Extension, Any] = {}
+"""What this process has loaded, whatever becomes of its file and its sources afterwards."""
 
 
 def build_directory(name: str) -> Path:

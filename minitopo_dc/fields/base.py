@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
 from minitopo_dc.errors import InputError, did_you_mean
-from minitopo_dc.fields.yaml_text import parse_yaml
+from minitopo_dc.fields.yaml_text import dump_yaml, parse_yaml
 from minitopo_dc.files import read_text, write_whole
 from minitopo_dc.numbers import QUANTITIES, Quantity, in_field_unit, is_plain, quantity_of
 
@@ -213,7 +213,7 @@ class Settings(BaseModel):
     def save(self, path: Path) -> None:
         """Write the settings as YAML, so that `load` gives these settings back."""
         values = self.model_dump(mode="json")
-        write_whole(path, yaml.safe_dump(values, sort_keys=False))
+        write_whole(path, dump_yaml(values), synced=False)
 
 
 AnySettings = TypeVar("AnySettings", bound=Settings)

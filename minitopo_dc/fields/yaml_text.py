@@ -1,4 +1,4 @@
-"""The reader of all YAML of this project: safe types, limits of size and depth, each key once.
+"""The reader and the writer of all YAML here: safe types, limits of size and depth, each key once.
 
 Beyond PyYAML's safe loader these are errors, each with its line: a key that stands twice in a
 mapping (YAML 1.2, section 3.2.1.3; PyYAML takes the last one), a value that is not of the type that
@@ -9,8 +9,10 @@ deeper than `MAX_DEPTH`, and aliases that stand for more than `MAX_NODES` values
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,10 @@ MAX_DEPTH = 50
 """The deepest nesting of mappings and lists; a scenario has 6."""
 MAX_NODES = 1_000_000
 """The most values of a document with its aliases written out."""
+
+
+ENTRIES = 1_000
+"""The number of entries whose text is kept in memory: those of many scenarios, some MB."""
 
 
 if TYPE_CHECKING:
@@ -145,6 +151,22 @@ def _parsed(loader: Any) -> Any:
         return loader.get_single_data()
     finally:
         loader.dispose()
+
+
+def dump_yaml(values: Mapping[str, Any]) -> str:
+    """Return a mapping of JSON's types as YAML, in the order of its keys, beyond ASCII as it is.
+
+    The runs of a campaign have most entries in common: the text of each is made once.
+    """
+    return "".join(_entry(json.dumps({key: value})) for key, value in values.items()) or "{}\n"
+
+
+@lru_cache(ENTRIES)
+def _entry(written: str) -> str:
+    """Return one entry of a mapping, given as JSON, as YAML."""
+    dumper = yaml.CSafeDumper if yaml.__with_libyaml__ else yaml.SafeDumper
+    text: str = yaml.dump(json.loads(written), Dumper=dumper, sort_keys=False, allow_unicode=True)
+    return text
 
 
 def _fail(problem: str, mark: Any) -> None:

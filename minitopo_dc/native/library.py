@@ -14,9 +14,11 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from random import Random
 from types import TracebackType
 from typing import Any
 
+from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.extension import Extension, NotBuiltError
 from minitopo_dc.extension.make import (
     check_headers,
@@ -171,3 +173,33 @@ def compile_core(directory: Path, options: Sequence[str]) -> Path:
 def _like_this_python() -> tuple[str, ...]:
     """Return compiler options so that sums of floats are Python's, compensated from 3.12 on."""
     return ("-DSUM_COMPENSATES",) if sys.version_info >= (3, 12) else ()
+
+
+NEVER = (1 << 63) - 1
+"""As in C: no time."""
+MOST = 1 << 61
+"""The largest number that goes down to C: of ns 73 years, of bytes 2 EB."""
+
+
+class NotNativeError(MinitopoDcError, ValueError):
+    """Error: the native core lacks something; the text says what."""
+
+
+def from_c_time(time: int) -> int | None:
+    """Return a time of C's as one of Python's (ns), where never is None."""
+    return None if time == NEVER else time
+
+
+def to_c_time(time: int | None) -> int:
+    """Return a time of Python's as one of C's, where None is never; the latest times are cut."""
+    return NEVER if time is None else min(time, NEVER - 1)
+
+
+def random_state(rng: Random) -> Any:
+    """Return the state of a generator that has drawn no normal number yet."""
+    return library().ffi.new("uint32_t[625]", rng.getstate()[1])
+
+
+def native_limit(limit: int | None) -> int:
+    """Return a limit as C has it, where None is a limit that is never reached."""
+    return MOST if limit is None else min(limit, MOST)

@@ -7,10 +7,10 @@ from random import Random
 from typing import Any
 
 from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.library import library
-from minitopo_dc.native.models import (
+from minitopo_dc.native.library import (
     NEVER,
     NotNativeError,
+    library,
     native_limit,
     random_state,
     to_c_time,

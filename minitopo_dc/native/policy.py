@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitopo_dc.native.library import library
-from minitopo_dc.native.models import NotNativeError, from_c_time
+from minitopo_dc.native.library import NotNativeError, from_c_time, library
 from minitopo_dc.pdcp import (
     BatchPolicy,
     DuplicatePolicy,

@@ -20,6 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+from minitopo_dc.files import write_json
 from minitopo_dc.installation import checkout, module_command
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.runners.programs import Tool
@@ -72,8 +73,7 @@ def facts() -> dict[str, Any]:
 
 def save_facts(directory: Path) -> None:
     """Write these facts to `environment.json` in a directory."""
-    text = json.dumps(facts(), indent=1)
-    (directory / "environment.json").write_text(text, encoding="utf-8")
+    write_json(directory / "environment.json", facts(), synced=False)
 
 
 @functools.cache

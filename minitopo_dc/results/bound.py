@@ -9,10 +9,11 @@ Serialisation, slots of RLC, Xn, windows and acknowledgements take no time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import sqrt
 
 from minitopo_dc.fields import Direction
+from minitopo_dc.link.propagation import LossModel
 from minitopo_dc.results.run_result import goodput_mbps
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.leg import PACKET_BYTES, LegDirection
@@ -60,6 +61,10 @@ def _fluid(scenario: Scenario, start_s: float) -> tuple[Callable[[float], float]
     delays = [_least_s(leg, scenario.timeout_s) for leg in legs]
     down, up = (_nearest_s(scenario, way) for way in ("downlink", "uplink"))
     wires = [_wire_s(scenario, way) for way in ("downlink", "uplink")]
+    losses = [
+        [stage.loss_model() for stage in (leg, *(stage for _, stage in leg.stages()))]
+        for leg in legs
+    ]
     begun = down + up + (0.0 if scenario.is_proxied else sum(wires))  # a proxy answers by itself
     is_upload = scenario.loads == ("uplink",)
     begun += 0.0 if is_upload else up + sum(wires)  # the request, and its answer's way to the legs
@@ -69,7 +74,8 @@ def _fluid(scenario: Scenario, start_s: float) -> tuple[Callable[[float], float]
         ends = [start_s + after_s - delay - later for delay in delays]
         begin = start_s + begun
         return CONTENT * sum(
-            _kept_bits(leg, begin, end) for leg, end in zip(legs, ends, strict=True)
+            _kept_bits(leg, models, begin, end)
+            for leg, models, end in zip(legs, losses, ends, strict=True)
         )
 
     return arrived, down + wires[0] if is_upload else 0.0
@@ -88,13 +94,14 @@ def _when(arrived: Callable[[float], float], bits: int, timeout_s: float) -> flo
     return low
 
 
-def _kept_bits(leg: LegDirection, start_s: float, end_s: float) -> float:
+def _kept_bits(
+    leg: LegDirection, models: Sequence[LossModel | None], start_s: float, end_s: float
+) -> float:
     """Return the bits that a leg can serve in a time, less the fewest that its losses take."""
     if end_s <= start_s:
         return 0.0
     bits = leg.available_bits([round(start_s * NS_PER_S), round(end_s * NS_PER_S)])[0]
     packets = bits // (8 * PACKET_BYTES)
-    models = [stage.loss_model() for stage in (leg, *(stage for _, stage in leg.stages()))]
     moments = [(0.0, 0.0) if model is None else model.moments(packets) for model in models]
     lost = min(mean - LUCK * sqrt(variance) for mean, variance in moments)
     return bits - 8 * PACKET_BYTES * max(0.0, lost)

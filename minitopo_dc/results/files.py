@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -27,13 +26,15 @@ from minitopo_dc.files import (
     opened,
     parse_json,
     read_text,
-    write_whole,
+    write_json,
 )
 from minitopo_dc.results.run_result import MAX_BYTES
 
 DATA_ERRORS = (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 """The errors that numbers and names that do not fit each other raise in a computation."""
 CHECKSUMS = "checksums.json"
+PART_BYTES = 1 << 17
+"""The bytes of a file that are read at once."""
 """SHA-256 of each other file of a run's directory, in hexadecimal, by its path there; of those
 that are no longer than a capture may be."""
 MAX_CAPTURE = 4 << 30
@@ -183,7 +184,7 @@ def seal(directory: Path) -> None:
         regular = path.is_file() and not path.is_symlink() and path.name != CHECKSUMS
         if regular and path.stat().st_size <= MAX_CAPTURE:
             digests[str(path.relative_to(directory))] = _digest(directory, path)
-    write_whole(directory / CHECKSUMS, json.dumps(digests, indent=1))
+    write_json(directory / CHECKSUMS, digests)
 
 
 def damage(directory: Path, only: str | None = None) -> str | None:
@@ -212,5 +213,8 @@ def damage(directory: Path, only: str | None = None) -> str | None:
 
 
 def _digest(directory: Path, path: Path) -> str:
+    digest = hashlib.sha256()
     with opened(path, MAX_CAPTURE, within=directory) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while part := file.read(PART_BYTES):  # most files are one part
+            digest.update(part)
+    return digest.hexdigest()

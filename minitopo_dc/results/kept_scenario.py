@@ -27,7 +27,7 @@ from minitopo_dc.files import (
     read_bytes,
     read_text,
     replacing,
-    write_whole,
+    write_json,
 )
 from minitopo_dc.scenario import BackgroundSettings, Leg, LegDirection, ResolvedScenario, Scenario
 from minitopo_dc.trace.model import LONGEST_FILE
@@ -119,7 +119,7 @@ def keep_traces(scenario: Scenario, run: Path) -> None:
     for path, name in names.items():
         with replacing(run / FOLDER / name) as partial:
             shutil.copyfile(path, partial)
-    write_whole(run / RECORD, json.dumps(names, indent=1))
+    write_json(run / RECORD, names)
 
 
 def share_traces(run: Path, root: Path) -> None:

@@ -18,14 +18,13 @@ time zero (in `details`; 0 if it is not known, as on the virtual clock).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from minitopo_dc.fields import Direction
-from minitopo_dc.files import parse_json, read_text, write_version, write_whole
+from minitopo_dc.files import VERSION_FILE, parse_json, read_text, write_json, write_version
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.units import NS_PER_S
 
@@ -219,8 +218,9 @@ class RunResult:
 
     def save(self, directory: Path) -> None:
         """Write `result.json` at once: a reader sees all of it or none."""
-        write_version(directory)
-        write_whole(directory / "result.json", json.dumps(asdict(self), indent=1))
+        if not (directory / VERSION_FILE).exists():
+            write_version(directory)
+        write_json(directory / "result.json", vars(self))
 
     @classmethod
     def load(cls, directory: Path) -> RunResult:
@@ -337,7 +337,7 @@ class ProgramResult:
 
     def save(self, directory: Path) -> None:
         """Write `exec.json` at once, so that a reader sees all of it or none."""
-        write_whole(directory / "exec.json", json.dumps(asdict(self), indent=1))
+        write_json(directory / "exec.json", asdict(self))
 
 
 def leg_counts(

@@ -7,8 +7,7 @@ from typing import Any
 
 from minitopo_dc.fields import Settings
 from minitopo_dc.native import library
-from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.models import DISCIPLINES
+from minitopo_dc.native.leg import DISCIPLINES, NativeLeg
 from minitopo_dc.native.pdcp import MAX_LEGS, NativeReceiver, NativeReportMaker, NativeTransmitter
 from minitopo_dc.native.policy import has_twin
 from minitopo_dc.router.drivers import DeliveryStatistics, with_bytes

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol, TextIO, cast
 
-from minitopo_dc.files import write_whole
+from minitopo_dc.files import write_json
 from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
 from minitopo_dc.units import NS_PER_MS
 
@@ -154,18 +154,26 @@ def flatten(statistics: Any, legs: Sequence[int] | None = ()) -> dict[str, Any]:
 
 
 def _fields(statistics: Any, legs: Sequence[int] | None) -> Iterator[tuple[str, Any]]:
-    for field in dataclasses.fields(statistics):
-        value = getattr(statistics, field.name)
-        if dataclasses.is_dataclass(value):
-            yield from ((f"{field.name}_{name}", item) for name, item in _fields(value, None))
+    for name in _names(cast("Hashable", type(statistics))):
+        value = getattr(statistics, name)
+        if isinstance(value, int | float):
+            yield name, value
         elif isinstance(value, tuple):
             numbers = range(1, len(value) + 1) if legs is None else legs
             for number, item in zip(numbers, value, strict=True):
-                yield f"{field.name}_{number}", item
+                yield f"{name}_{number}", item
+        elif dataclasses.is_dataclass(value):
+            yield from ((f"{name}_{within}", item) for within, item in _fields(value, None))
         elif value is not None:
-            yield field.name, value
+            yield name, value
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    """Return the names of a dataclass' fields, which each row of each series asks for."""
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
     """Write the summary at once: a reader sees all of it or none."""
-    write_whole(path, json.dumps(summary, indent=1))
+    write_json(path, summary, synced=False)

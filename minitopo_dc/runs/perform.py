@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.files import write_version
+from minitopo_dc.files import write_json, write_version
 from minitopo_dc.results.judge import blank_result, judge
 from minitopo_dc.results.kept_scenario import keep_traces, save_as_run
 from minitopo_dc.results.run_result import ATTEMPTS, RunResult
@@ -78,7 +77,7 @@ def perform(
     directory.mkdir(parents=True, exist_ok=True)
     write_version(directory)
     scenario.save(directory / "scenario.yaml")
-    (directory / "environment.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
+    write_json(directory / "environment.json", facts, synced=False)
     derived = resolve_scenario(scenario)
     if derived.derived:
         save_as_run(derived, directory)

@@ -315,16 +315,15 @@ class Scenario(Settings):
         pdcp, numbers = changes.get("pdcp"), self.pdcp.legs
         if isinstance(pdcp, Mapping) and "legs" in pdcp:
             numbers = pdcp["legs"]
-        stays = changes.get("mode", self.mode) == self.mode
-        named = self._named() if stays and (legs or numbers != self.pdcp.legs) else None
+        named = self._named() if legs or numbers != self.pdcp.legs else None
         if named is None:
             return super()._changed(changes)
         name, xn_ms = named
         fields = super()._changed(legs)
         fields |= {"split_uplink": False, "uplink_pdcp": None, "pdcp": {"legs": numbers}}
-        again = self.check(fields, "evolve").with_dc(name, xn_ms=xn_ms)
+        fields |= self.check(fields, "evolve").dc_fields(name, xn_ms)
         others = {field: value for field, value in changes.items() if field not in legs}
-        return super(Scenario, again)._changed(others)
+        return super(Scenario, self.check(fields, "evolve"))._changed(others)
 
     def with_dc(self, name: DualConnectivity, *, xn_ms: float = XN_MS) -> Self:
         """Return the scenario over a Dual Connectivity with a name (docs/split-policies.md).
@@ -366,9 +365,9 @@ class Scenario(Settings):
         control = self.pdcp.flow_control
         delays_ms = () if control is None else control.backhaul_ms
         xn_ms = delays_ms[-1] if isinstance(delays_ms, tuple) and delays_ms else XN_MS
-        for name in NAMES if self.mode in ("dc", "flows") else ():
-            try:
-                named = self.with_dc(name, xn_ms=xn_ms)
+        for name in NAMES if len(self.legs) > 1 else ():
+            try:  # in any mode, as another one may be set again
+                named = self.check({**given(self), **self.dc_fields(name, xn_ms)}, "with_dc")
             except NoTraceError:
                 raise
             except SettingsError:  # a flow over one leg has no Xn

@@ -99,13 +99,13 @@ class NativeCore(Core):
                 host.join(endpoint, gets, self._flows)
 
 
-def chosen_core(scenario: Scenario) -> Core:
-    """Return the core for a run of a scenario on the virtual clock.
+def core_of(scenario: Scenario, name: str) -> Core:
+    """Return the core of this name (`core_name`) for a run of a scenario on the virtual clock.
 
     `core: native` where it cannot be had is refused before a run (`core_obstacle`).
     """
     virtual = scenario.virtual
-    if core_name(scenario) == "native":
+    if name == "native":
         return NativeCore(observed=virtual.packet_trace or bool(virtual.capture))
     return Core(follows=virtual.packet_delays)
 

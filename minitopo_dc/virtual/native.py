@@ -7,8 +7,7 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from minitopo_dc.native.library import library
-from minitopo_dc.native.models import from_c_time, to_c_time
+from minitopo_dc.native.library import from_c_time, library, to_c_time
 from minitopo_dc.router.drivers import Timed, Way
 from minitopo_dc.router.native import (
     NativeLegDriver,

@@ -9,11 +9,13 @@ import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from minitopo_dc import linux_guest
+from minitopo_dc.files import write_json
 from minitopo_dc.link.cell.scheduler import SchedulerError
 from minitopo_dc.linux_guest.guest import GuestError, boot_obstacle
 from minitopo_dc.pdcp import PolicyError
@@ -48,13 +50,20 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
     Raises:
         OSError: `directory` cannot be written.
     """
+    core = ""
+
+    def measure(checked: Scenario) -> Measured:
+        nonlocal core
+        core = core_name(checked)
+        return _measure(checked, directory, core)
+
     return perform(
         scenario,
         directory,
         facts=facts(scenario),
         obstacle=lambda: core_obstacle(scenario),
-        measure=lambda checked: _measure(checked, directory),
-        details=lambda checked: {"core": core_name(checked)},
+        measure=measure,
+        details=lambda _: {"core": core},
     )
 
 
@@ -63,7 +72,7 @@ def facts(scenario: Scenario) -> dict[str, Any]:
     versions = {
         "clock": "virtual",
         "python": platform.python_version(),
-        "packages": {name: metadata.version(name) for name in PACKAGES},
+        "packages": _versions(),
     }
     in_guest = any(runner.guest() for runner in runners_of(scenario))
     return (
@@ -73,8 +82,14 @@ def facts(scenario: Scenario) -> dict[str, Any]:
     )
 
 
-def _measure(scenario: Scenario, directory: Path) -> Measured:
-    testbed = VirtualTestbed(scenario, directory)
+@cache
+def _versions() -> dict[str, str]:
+    """Return the versions of packages, read once a process: what is imported stays as it is."""
+    return {name: metadata.version(name) for name in PACKAGES}
+
+
+def _measure(scenario: Scenario, directory: Path, core: str) -> Measured:
+    testbed = VirtualTestbed(scenario, directory, core)
     has_guest = any(isinstance(connection, GuestConnection) for connection in testbed.connections)
     try:
         with garbage_collection_off(), one_processor() if has_guest else nullcontext():
@@ -201,9 +216,8 @@ def run_program(scenario: Scenario, program: VirtualUserProgram, directory: Path
         How it went. Failed when the server was not ready, or the guest died or hangs.
     """
     scenario.save(directory / "scenario.yaml")
-    text = json.dumps(facts(scenario), indent=1)
-    (directory / "environment.json").write_text(text, encoding="utf-8")
-    testbed = VirtualTestbed(scenario, directory)
+    write_json(directory / "environment.json", facts(scenario), synced=False)
+    testbed = VirtualTestbed(scenario, directory, core_name(scenario))
     [connection] = testbed.connections
     flow = connection.ends
     assert isinstance(flow, ProgramsFlow)  # the transport is `command`

@@ -19,7 +19,7 @@ from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.scenario.element import wifi_paths
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.virtual.connection import AnyConnection, SansIoConnection
-from minitopo_dc.virtual.core import chosen_core
+from minitopo_dc.virtual.core import core_of
 from minitopo_dc.virtual.guest import GuestConnection
 from minitopo_dc.virtual.loop import START_NS, AnyLoop
 from minitopo_dc.virtual.packet import Packet, PacketMoments, Take
@@ -212,12 +212,18 @@ class PathSeries:
 
 
 class VirtualTestbed:
-    """The network and its end hosts, as on the real clock; its files go to `directory`."""
+    """The network and its end hosts, as on the real clock; its files go to `directory`.
+
+    Args:
+        scenario: what is run.
+        directory: gets the files.
+        core: which core computes it (`core_name`).
+    """
 
     __test__ = False  # not a test class
 
-    def __init__(self, scenario: Scenario, directory: Path) -> None:
-        self.core = chosen_core(scenario)
+    def __init__(self, scenario: Scenario, directory: Path, core: str) -> None:
+        self.core = core_of(scenario, core)
         self.loop = self.core.loop
         self._scenario = scenario
         self._ended = 0

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from minitopo_dc.advice import base_of
+from minitopo_dc.advice import base_of, overhead_s, sequence
 from minitopo_dc.advice.candidates import candidates_of, judged_of
 from minitopo_dc.advice.sequence import Advice, Runs, decide
 from minitopo_dc.results.measures.limiting_factors import Reason
@@ -141,3 +142,31 @@ def test_what_held_the_slower_side_back_has_the_values_of_both(
     monkeypatch.setattr("minitopo_dc.advice.sequence.reason", lost_more)
     found = decided(tmp_path, by_name(deployable=33, multipath=30, leg_1=20))
     assert found.why == "MP-QUIC lost more packets (4.6 % for 2.1 %)."
+
+
+def test_seeds_are_added_as_far_as_the_time_goes_by_what_the_last_ones_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run takes 1 s: 2 seeds of 6 ways, then 2, 2, 3, 5 of both, and 2 as there is no room."""
+    clock, noise = [0.0], by_name(0.2)
+    monkeypatch.setattr(sequence, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+
+    def goodput(scenario: Scenario) -> float:
+        clock[0] += 1
+        return noise(scenario)
+
+    base = base_of(LEGS)
+    (stack,) = candidates_of(base, [("quic-picoquic", "mpquic-picoquic")], 5)
+    runs = Runs(tmp_path, stack.ways, judged_of(base.workload), made_up(goodput), until=40)
+    found = decide(stack, runs)
+    assert (clock[0], found.stopped) == (40, "time")
+    assert found.look is not None
+    assert found.look.difference.paired.pairs == 16
+    assert "; a seed takes 2.0 s here and the time is up" in list(found.sentences())[1]
+
+
+@pytest.mark.parametrize(("imports_s", "kept_s"), [(0.5, 8), (2, 8), (10, 40)])
+def test_a_loaded_machine_keeps_more_time_for_what_is_behind_the_runs(
+    imports_s: float, kept_s: float
+) -> None:
+    assert overhead_s(imports_s) == kept_s

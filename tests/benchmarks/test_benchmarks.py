@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from typing import Any
 
 import pytest
 
 from benchmarks import __main__ as benchmarks
-from benchmarks import elements
+from benchmarks import cores, elements
 
 
 def figures(
@@ -58,3 +59,32 @@ def test_the_elements_lose_nothing(
     words = ("--kinds", "proxy", "native", "--rates", "2000", "--seconds", "1")
     rows = figures(capsys, monkeypatch, "elements", *words, "--repetitions", "1")["2000/s"]
     assert [(row["lost"], row["disordered"]) for row in rows.values()] == [(0, 0)] * 2
+
+
+def test_a_version_costs_less_than_a_second_and_each_step_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        sys, "argv", ["benchmarks", "cost", "--parts", "version", "--repetitions", "1"]
+    )
+    assert benchmarks.main() == 0
+    out, err = capsys.readouterr()
+    row = json.loads(out)["cost"]
+    if row["unit"] == "CPU s":
+        assert 0 <= row["version"]["tree"] < 1
+    else:
+        assert 1e6 < row["version"]["tree"] < 1e9
+    assert err == "1/1 version of tree\n"
+
+
+def test_ctrl_c_ends_a_benchmark_with_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_options: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setitem(benchmarks.BENCHMARKS, "cores", (cores.add_options, interrupted))
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "cores"])
+    assert benchmarks.main() == 130
+    words = "minitopo-dc: interrupted; nothing is kept of a benchmark\n"
+    assert capsys.readouterr() == ("", words)

@@ -68,6 +68,7 @@ def test_a_comparison_has_the_same_numbers_of_the_same_dual_connectivities(
         load(root).query("way.str.startswith('DC') and seed == 1").set_index("way")["goodput_mbps"]
         for root in (tmp_path / "out", output)
     )
+    advised = advised[~advised.index.str.contains("; primary leg")]
     assert len(compared) == 3
     assert compared.to_dict() == advised.to_dict()
 

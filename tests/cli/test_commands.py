@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from minitopo_dc import cli, clocks
-from minitopo_dc.cli import compare
+from minitopo_dc.cli.commands import COMMANDS
+from minitopo_dc.cli.options import MODES
 from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
-from minitopo_dc.cli.options.scenario import MODES, with_assignments
+from minitopo_dc.cli.options.scenario import with_assignments
 from minitopo_dc.clocks import chosen_jobs
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.runners.sans_io.runner import StackRunner
@@ -24,7 +25,7 @@ from minitopo_dc.workloads import Download
 
 def parsed(*arguments: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    compare.add(parser)
+    COMMANDS["compare"][1](parser)
     return parser.parse_args(arguments)
 
 

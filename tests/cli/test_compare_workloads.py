@@ -142,7 +142,7 @@ def test_the_table_of_requests_has_answers_and_delays_and_no_goodput(
     assert shown[2].split() == [
         *("way", "runs", "answered", "answer", "ms", "ms", "ms", "MB", "MB")
     ]
-    (row,) = (line.split() for line in shown if line.startswith("DC (papers')"))
+    row = next(line.split() for line in shown if line.startswith("DC (papers')"))
     assert row[:6] == ["DC", "(papers')", "2", "ok", "5", "0"]
     median, p95, largest = map(float, row[6:9])
     assert 15 < median <= p95 <= largest

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from minitopo_dc.cli import exec  # the project's names, as its command line has them
+from minitopo_dc.cli.commands import COMMANDS
 from minitopo_dc.cli.exec import program_scenario
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.scenario import Scenario
@@ -25,7 +25,7 @@ FILE = {
 
 def parsed(*arguments: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    exec.add(parser)
+    COMMANDS["exec"][1](parser)
     return parser.parse_args(arguments)
 
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import minitopo_dc as dc
-from minitopo_dc.cli import compare
+from minitopo_dc.cli.commands import COMMANDS
 from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
 from minitopo_dc.exploration.choice import Choice, LegChoice
 from minitopo_dc.scenario import Scenario
@@ -73,7 +73,7 @@ def test_the_program_compares_the_same_ways(
 @of_choices
 def test_the_command_compares_the_same_ways(choice: Choice) -> None:
     parser = argparse.ArgumentParser()
-    compare.add(parser)
+    COMMANDS["compare"][1](parser)
     arguments = parser.parse_args(choice.command().split()[2:])
     base = base_scenario(arguments)
     wanted = over_each_leg(rows(arguments, base), base)

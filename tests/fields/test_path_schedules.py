@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.cli.options.scenario import MODES
+from minitopo_dc.cli.options import MODES
 from minitopo_dc.fields import PathPlan, PathSchedule, SettingsError, parse_path_words
 from minitopo_dc.fields.path_schedule import PathEvent
 from minitopo_dc.runners.base import get_runner

@@ -8,8 +8,7 @@ from typing import Any
 
 from minitopo_dc.link import AnyLeg
 from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.library import library
-from minitopo_dc.native.models import from_c_time
+from minitopo_dc.native.library import from_c_time, library
 from minitopo_dc.native.pdcp import NativeReceiver, NativeReportMaker, NativeTransmitter
 from minitopo_dc.pdcp import Pdu
 

@@ -27,7 +27,7 @@ from minitopo_dc.link import (
 from minitopo_dc.link.queue.codel import CoDel
 from minitopo_dc.link.queue.discipline import QueueDiscipline, Red, Step
 from minitopo_dc.link.queue.pie import DualPi2, Pie
-from minitopo_dc.native.models import NotNativeError
+from minitopo_dc.native.library import NotNativeError
 from tests.native.driven import DrivenLeg
 from tests.native.extension import EXAMPLES, needs_native
 from tests.native.legs import (

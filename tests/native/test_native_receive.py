@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.native.models import NotNativeError
+from minitopo_dc.native.library import NotNativeError
 from minitopo_dc.native.pdcp import DELIVERIES
 from minitopo_dc.pdcp import INFINITE, ReceivingEntity, ReportMaker, Timer, sn_format
 from tests.native.driven import DrivenReceiver, DrivenReports

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minitopo_dc.link import CapacityLeg, ConstantDelay, LegParameters, make_capacity
-from minitopo_dc.native.models import NotNativeError
+from minitopo_dc.native.library import NotNativeError
 from minitopo_dc.native.policy import native_policy
 from minitopo_dc.pdcp import (
     Feedback,

@@ -31,12 +31,14 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "minitopo-dc" / "picoquic"
 
 
-def test_what_is_missing_is_told_with_the_command_that_makes_it(nowhere: Path) -> None:
+def test_what_is_missing_is_told_with_the_command_that_makes_it(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert (
         picoquic.EXTENSION.obstacle()
         == "picoquic is not built (get it: minitopo-dc build picoquic)"
     )
-    picoquic.EXTENSION.load.cache_clear()
+    monkeypatch.setattr(extension, "_LOADED", {})
     with pytest.raises(NotBuiltError, match="minitopo-dc build picoquic"):
         picoquic.EXTENSION.load()
     assert picoquic.EXTENSION.build_directory() == nowhere

@@ -101,8 +101,8 @@ def test_every_request_is_answered_and_reported(name: str, transfer: Transfer) -
     with serving(name, transfer, HOST), asking(name, plan, transfer, HOST) as client:
         report = report_of(client, plan, transfer)
     assert sorted(report) == [
-        *("bytes_received", "error", "handshake_s", "receive_buffer_bytes", "requests"),
-        *("socket_drops", "started_ns"),
+        *("bytes_received", "completion_s", "error", "handshake_s", "receive_buffer_bytes"),
+        *("requests", "rows", "socket_drops", "started_ns"),
     ]
     assert (report["error"], report["bytes_received"]) == (None, 20 * 100_000)
     assert before_ns < report["started_ns"] < time.monotonic_ns()
@@ -214,7 +214,7 @@ def test_hypercorn_refuses_wrong_requests_and_goes_on(transfer: Transfer, tmp_pa
 
 TIMES: list[list[float | None]] = [[0.01, 0.03], [0.41, 0.46], [0.81, 0.82]]
 CLIENT: dict[str, Any] = {
-    "requests": TIMES,
+    **{"requests": TIMES, "rows": [], "completion_s": 0.0},
     "bytes_received": 2250,
     "handshake_s": 0.009,
     "receive_buffer_bytes": None,

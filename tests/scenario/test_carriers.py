@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import minitopo_dc as dc
-from minitopo_dc.cli.options.scenario import add_legs, leg_settings
+from minitopo_dc.cli.options import add_legs
+from minitopo_dc.cli.options.scenario import leg_settings
 from minitopo_dc.scenario.carriers import PAIRS, NrCarrier, carrier, values_of
 
 

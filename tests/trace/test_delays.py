@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from minitopo_dc import Leg, Scenario
-from minitopo_dc.cli.options.scenario import add_legs, leg_settings
+from minitopo_dc.cli.options import add_legs
+from minitopo_dc.cli.options.scenario import leg_settings
 from minitopo_dc.results.kept_scenario import run_id, trace_paths
 from minitopo_dc.trace import TraceError, doubts
 from minitopo_dc.trace.delays import DelayIs, read_delays

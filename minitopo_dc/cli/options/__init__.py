@@ -1,34 +1,61 @@
-"""Options that several commands share, each declared once, numbers with units, and rights.
+"""Options that several commands share, each declared once, and how their values are read.
 
-A command that reads results as root becomes their owner. What somebody else has made is then read
-and written with no more rights than theirs, whatever it contains, and whatever becomes of it.
+This module, as `minitopo_dc.cli.commands`, imports nothing that takes time: `--help` and a wrong
+option are answered at once. Numbers and names that other modules define are therefore written here
+again in words; tests/cli/test_options.py compares them.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from pwd import getpwuid
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any
 
-import pydantic
+from minitopo_dc.installation import shipped
+from minitopo_dc.numbers import QUANTITIES, in_field_unit, whole
 
-from minitopo_dc.cli.screen import MATPLOTLIB, give_matplotlib_a_place
-from minitopo_dc.fields import SettingsError
-from minitopo_dc.fields.base import quoted
-from minitopo_dc.fields.ranges import CONGESTION_CONTROL
-from minitopo_dc.numbers import QUANTITIES, in_field_unit, quantity_of, whole
-from minitopo_dc.runs.perform import MAX_DISTURBED, Retries
-from minitopo_dc.scenario import Clock, Pdcp
-from minitopo_dc.scenario.presets import NAMES, XN_MS
-from minitopo_dc.workloads import Download, workload_names
+if TYPE_CHECKING:
+    from minitopo_dc.scenario import Mode
+    from minitopo_dc.scenario.presets import DualConnectivity
 
-SPLIT = Pdcp().split
+CLOCKS = ("real", "virtual")
+MODES: tuple[Mode, ...] = ("sc", "dc", "dc-duplicate", "atsss", "multipath")
+COMPARED_MODES: tuple[Mode, ...] = ("sc", "dc", "multipath")
+COMPARED: tuple[DualConnectivity, ...] = ("papers", "deployable")
+"""The Dual Connectivities of a comparison: what was measured, and what can be deployed."""
+DUALS = "papers, deployable, ideal"
+SPLIT = "batch"
 """The split policy of Dual Connectivity unless another one is named: the papers'."""
+CONTROL = "cubic"
+RETRIES = 1
+COLUMN = "DL_bitrate"
+WORKLOADS = "download, upload, both, request-response, ping, command, video, realtime, under-load"
+TRANSPORTS = (
+    "tcp (Linux), quic (aioquic), quic-ngtcp2 (ngtcp2), mptcp (Linux), quic-picoquic (picoquic), "
+    "mpquic-picoquic (picoquic), quic-noq (noq), mpquic-noq (noq), icmp (ping), command"
+)
+COMPARED_TRANSPORTS = (
+    *("tcp", "mptcp", "quic-picoquic", "mpquic-picoquic", "quic-noq", "mpquic-noq", "icmp"),
+)
+SEEDS, REAL_SEEDS = 5, 3
+"""Repetitions of a comparison; on the real clock, where each takes as long as its transfer."""
+CHOSEN = ("transport", "mode", "leg", "clock")
+"""Fields that the rows of a comparison differ in, by options of their own."""
+BEARER = ("pdcp", "split_uplink", "uplink_pdcp")
+OF_ROWS = (*BEARER, "options", "paths")
+"""Fields that the rows of a comparison have each for itself: some fit some rows only."""
+DEFAULT_LEGS = (str(shipped("traces") / "lte_a.csv"), str(shipped("traces") / "lte_b.csv"))
+TIMES = "0 to 3,600,000 ms"
+BOTH = {
+    "delay": ("delay_ms", "MS", "one-way delay, a file with it over time, or its curve: power, "
+              f"exponential, linear, constant ({TIMES}; default: 10)"),
+    "jitter": ("jitter_ms", "MS", f"standard deviation of the delay ({TIMES}; default: 1)"),
+    "loss": ("loss_percent", "PERCENT", "random loss (0 to 100 %%; default: 0)"),
+    "queue": ("queue_packets", "PACKETS", "limit of the drop-tail queue (default: 100)"),
+}  # fmt: skip
+"""Options of both directions of a leg: the field, its unit and what it is."""
 
 
 def quantity(name: str) -> Callable[[str], float]:
@@ -38,23 +65,11 @@ def quantity(name: str) -> Callable[[str], float]:
         try:
             return in_field_unit(text, QUANTITIES[name])
         except ValueError as error:
+            from minitopo_dc.fields.base import quoted  # noqa: PLC0415 (pydantic takes a second)
+
             raise argparse.ArgumentTypeError(f"{quoted(text)} is {error}") from None
 
     return read
-
-
-def field_quantity(option: str, field: str, text: str) -> float | str:
-    """Return an option's number in the unit of a field; the text where its name tells no unit.
-
-    Raises:
-        SettingsError: it is no number, or has a unit of something else; the message says what is
-            allowed.
-    """
-    unit = quantity_of(field)
-    try:
-        return text if unit is None else in_field_unit(text, unit)
-    except ValueError as error:
-        raise SettingsError(f"{option}: {quoted(text)} is {error}") from None
 
 
 def listed(values: Sequence[str]) -> list[str]:
@@ -86,7 +101,7 @@ def add_output(
 def _declared() -> dict[str, dict[str, Any]]:
     return {
         "--clock": {
-            "choices": get_args(Clock),
+            "choices": CLOCKS,
             "help": "real: Linux kernels in real time, needs root; virtual: discrete events "
             "(default: real where this machine can run it)",
         },
@@ -105,10 +120,10 @@ def _declared() -> dict[str, dict[str, Any]]:
         },
         "--retry-disturbed": {
             "type": whole,
-            "default": Retries.disturbed,
+            "default": RETRIES,
             "metavar": "N",
             "help": "repeat a run that the machine disturbed at most N times (docs/trust.md; "
-            f"allowed: 0 to {MAX_DISTURBED}; default: {Retries.disturbed})",
+            f"allowed: 0 to 10; default: {RETRIES})",
         },
         "--output": {"type": Path, "metavar": "DIR"},
         "--json": {"action": "store_true", "help": "print JSON instead of tables"},
@@ -127,12 +142,12 @@ def _declared() -> dict[str, dict[str, Any]]:
         "--dc": {
             "nargs": 1,
             "metavar": "NAME",
-            "help": f"Dual Connectivity: {', '.join(NAMES)} (docs/split-policies.md)",
+            "help": f"Dual Connectivity: {DUALS} (docs/split-policies.md)",
         },
         "--xn": {
             "type": quantity("ms"),
             "metavar": "MS",
-            "help": f"one-way delay of Xn, of the deployable one (default: {XN_MS:g})",
+            "help": "one-way delay of Xn, of the deployable one (default: 5)",
         },
         "--split": {
             "nargs": 1,
@@ -143,17 +158,17 @@ def _declared() -> dict[str, dict[str, Any]]:
         "--size": {
             "type": quantity("mb"),
             "metavar": "MB",
-            "help": f"size of a download in 10^6 bytes (default: {Download().size_mb:g})",
+            "help": "size of a download in 10^6 bytes (default: 10)",
         },
         "--workload": {
-            "default": Download.kind,
+            "default": "download",
             "metavar": "NAME[:KEY=VALUE,...]",
-            "help": f"of {', '.join(workload_names())} (docs/workloads.md; default: download)",
+            "help": f"of {WORKLOADS} (docs/workloads.md; default: download)",
         },
         "--congestion-control": {
-            "default": CONGESTION_CONTROL,
+            "default": CONTROL,
             "metavar": "NAME",
-            "help": f"that of the transports (docs/runners.md; default: {CONGESTION_CONTROL})",
+            "help": f"that of the transports (docs/runners.md; default: {CONTROL})",
         },
         "--set": {
             "dest": "assignments",
@@ -181,66 +196,145 @@ def _declared() -> dict[str, dict[str, Any]]:
     }
 
 
-NOBODY = 65_534
-"""The group of an owner that this machine does not know, where a directory's group is root's."""
-ROOT_VARIABLES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", MATPLOTLIB)
-"""Environment variables that name directories of the user who began the command."""
+def add_legs(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LEGS) -> None:
+    """Add the options of legs: one value for all legs, or one per leg."""
+    shown = " ".join(Path(leg).name for leg in legs)
+    group = parser.add_argument_group(
+        "legs (one value for all, or one a leg; DOWN/UP: one each way; units: 8ms, 20Mbit, 0.1%)"
+    )
+    group.add_argument(
+        "--legs",
+        nargs="+",
+        default=legs,
+        metavar="LEG",
+        help="rate in Mbit/s, trace, RECORDING of RECORDING.down and .up, or carriers: nr-tdd-100, "
+        f"en-dc (docs/carriers.md; default: {shown})",
+    )
+    group.add_argument(
+        "--uplink",
+        nargs="+",
+        metavar="LEG",
+        help="uplinks: a rate in Mbit/s or a trace file (default: RECORDING.up, or 20)",
+    )
+    for name, (_, metavar, what) in BOTH.items():
+        group.add_argument(f"--{name}", nargs="+", metavar=metavar, help=what)
+    group.add_argument(
+        "--trace-column",
+        nargs="+",
+        default=[COLUMN],
+        metavar="NAME:UNIT",
+        help=f"column with the downlink's capacity (docs/traces.md; default: {COLUMN})",
+    )
+    group.add_argument(
+        "--uplink-column",
+        nargs="+",
+        metavar="NAME:UNIT",
+        help="the same for the uplink, in the same trace or in that of --uplink",
+    )
 
 
-def drop_privileges(directories: Sequence[Path]) -> None:
-    """Become, as root, the owner of directories for the rest of this process, and print a line.
-
-    The process takes the owner's groups, and cannot go back. Nothing happens where the owner is
-    root, or when another user than root asks.
-
-    Args:
-        directories: the directories; those that exist must have one owner.
-
-    Raises:
-        SettingsError: they have several owners, or nobody can become this one.
-    """
-    if os.geteuid() != 0:
-        return
-    places = {directory: directory.stat() for directory in directories if directory.is_dir()}
-    owners = {facts.st_uid for facts in places.values()}
-    if len(owners) > 1:
-        words = ", ".join(f"{path} ({_name(facts.st_uid)}'s)" for path, facts in places.items())
-        raise SettingsError(f"several owners: {words}; give directories of one, or not as root")
-    if owners <= {0}:
-        return
-    directory, facts = next(iter(places.items()))
-    name = _name(facts.st_uid)
-    try:
-        _set_user(facts.st_uid, facts.st_gid)
-    except OSError as error:
-        raise SettingsError(f"{directory}: cannot be read as {name}: {error.strerror}") from None
-    if not all(os.access(path, os.R_OK) for path in (__file__, pydantic.__file__)):
-        raise SettingsError(f"{directory} is {name}'s, who cannot read this program ({__file__})")
-    words = f"{directory} is {name}'s: read and written as {name}, not as root"
-    print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
+def add_set(parser: argparse._ActionsContainer, chosen: Iterable[str] = ()) -> None:
+    """Add `--set`, which refuses the fields, and those below, that the command chooses itself."""
+    add(parser, "--set")
+    parser.set_defaults(chosen_fields=tuple(chosen))
 
 
-def _name(uid: int) -> str:
-    try:
-        return getpwuid(uid).pw_name
-    except KeyError:
-        return f"user {uid}"
+def add_load(group: argparse._ArgumentGroup, chosen: Sequence[str]) -> None:
+    """Add what is transferred, whoever does it, and `--set` without the fields that are chosen."""
+    add(group, "--size", "--workload", "--congestion-control", "--seed")
+    add_set(group, chosen)
 
 
-def _set_user(uid: int, group: int) -> None:
-    """Change the groups, then the user: who is no longer root cannot give up groups."""
-    try:
-        entry = getpwuid(uid)
-    except KeyError:
-        os.setgroups([])
-        os.setgid(group or NOBODY)
-        home = "/"
-    else:
-        os.initgroups(entry.pw_name, entry.pw_gid)
-        os.setgid(entry.pw_gid)
-        home = entry.pw_dir
-    os.setuid(uid)
-    os.environ["HOME"] = home
-    for name in ROOT_VARIABLES:
-        os.environ.pop(name, None)
-    give_matplotlib_a_place()
+def add_transfer(parser: argparse.ArgumentParser) -> None:
+    """Add the options for what is compared, and what is transferred."""
+    group = parser.add_argument_group("what is compared")
+    group.add_argument(
+        "--transports",
+        nargs="+",
+        metavar="NAME",
+        help=f"of {TRANSPORTS}, or a plugin's "
+        f"(default: {' '.join(COMPARED_TRANSPORTS)}, where they can run)",
+    )
+    group.add_argument(
+        "--stacks",
+        nargs="+",
+        metavar="STACK",
+        help="stacks of QUIC and MP-QUIC, each DC against the multipath of its own one, unless "
+        "--transports are given (default: on the virtual clock picoquic and noq where they are "
+        "built, on the real clock picoquic)",
+    )
+    group.add_argument(
+        "--modes",
+        nargs="+",
+        default=COMPARED_MODES,
+        metavar="MODE",
+        help=f"of {', '.join(MODES)} (default: {' '.join(COMPARED_MODES)})",
+    )
+    group.add_argument(
+        "--leg",
+        type=whole,
+        metavar="N",
+        help="leg of mode sc (default: each runs, and the table has the better one)",
+    )
+    which = group.add_mutually_exclusive_group()
+    words = f"Dual Connectivities, a row each, of {DUALS} (docs/split-policies.md; "
+    add(which, "--dc", nargs="+", help=f"{words}default: {' '.join(COMPARED)})")
+    add(which, "--split", nargs="+", default=(), help="plain split policies instead, a row each")
+    add(group, "--xn")
+    add_load(parser.add_argument_group("transfer"), (*CHOSEN, "pdcp.split"))
+
+
+def add_program_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the path, the server, and where the run is kept."""
+    parser.add_argument(
+        "--scenario",
+        type=Path,
+        metavar="FILE",
+        help="scenario file that gives legs, mode and PDCP in place of the options "
+        "(docs/scenarios.md)",
+    )
+    add(parser, "-t --topo_param_file")
+    add_path_options(parser)
+    add_set(parser, (*CHOSEN, "workload", "congestion_control", "options", "paths"))
+    clocks = (
+        "real: on emulated hosts, needs root; virtual: in a guest, without root "
+        "(docs/linux-guest.md; default: real)"
+    )
+    add(parser, "--clock", default="real", help=clocks)
+    add(parser, "--pcap", "--plugin")
+    group = parser.add_argument_group("server")
+    group.add_argument(
+        "--server",
+        default="",
+        metavar="'COMMAND ARG ...'",
+        help="program on the server's host, which starts before yours; no shell reads the words "
+        "(default: none)",
+    )
+    group.add_argument(
+        "--server-ready",
+        type=whole,
+        metavar="PORT",
+        help="start your program when this TCP or UDP port is bound on the server's host "
+        "(default: after half a second)",
+    )
+    parser.add_argument(
+        "--user",
+        metavar="NAME",
+        help="user as whom the program and the server run (default: $SUDO_USER, else root)",
+    )
+    kept = "directory for time series, counters and a figure; must not exist (default: keep "
+    add(parser, "--output", help=f"{kept}nothing)")
+    # What a scenario has beside its path, and a user's program has no use for.
+    kept_out = {"workload": "download", "size": None, "congestion_control": CONTROL}
+    parser.set_defaults(**kept_out, xn=None)
+
+
+def add_path_options(parser: argparse.ArgumentParser) -> None:
+    """Add the legs, the mode and the split policy of the path that a program gets."""
+    add_legs(parser)
+    add(parser, "--split")
+    parser.add_argument("--mode", choices=MODES, default="dc", help="mode (default: dc)")
+    parser.add_argument(
+        "--leg", type=whole, default=1, metavar="N", help="leg of mode sc (default: 1)"
+    )
+    add(parser, "--seed")

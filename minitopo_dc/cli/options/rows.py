@@ -6,12 +6,8 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from minitopo_dc.cli.options import SPLIT, add, listed
+from minitopo_dc.cli.options import BEARER, COMPARED, MODES, SPLIT, listed
 from minitopo_dc.cli.options.scenario import (
-    BEARER,
-    CHOSEN,
-    MODES,
-    add_load,
     assignments,
     base_fields,
     dc_of,
@@ -24,58 +20,13 @@ from minitopo_dc.clocks import default_clock
 from minitopo_dc.fields import PathSchedule, SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
-from minitopo_dc.numbers import whole
 from minitopo_dc.pdcp.policies.policy import policy_names, policy_parameters
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, Mode, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, Scenario
 from minitopo_dc.scenario.flow import STEERING, is_proxied
-from minitopo_dc.scenario.presets import NAMES, DualConnectivity
 from minitopo_dc.ways import mpquic_stacks, stacks_of, transports_of
 
-COMPARED_MODES: tuple[Mode, ...] = ("sc", "dc", "multipath")
-COMPARED: tuple[DualConnectivity, ...] = ("papers", "deployable")
-"""The Dual Connectivities of a comparison: what was measured, and what can be deployed."""
 PARAMETERS = "pdcp.parameters."
-
-
-def add_transfer(parser: argparse.ArgumentParser) -> None:
-    """Add the options for what is compared, and what is transferred."""
-    group = parser.add_argument_group("what is compared")
-    group.add_argument(
-        "--transports",
-        nargs="+",
-        metavar="NAME",
-        help=f"of {', '.join(runner.label for runner in all_runners())} (default: "
-        f"{' '.join(runner.name for runner in all_runners() if runner.compared)}, where they can "
-        "run)",
-    )
-    group.add_argument(
-        "--stacks",
-        nargs="+",
-        metavar="STACK",
-        help="stacks of QUIC and MP-QUIC, each DC against the multipath of its own one, unless "
-        "--transports are given (default: on the virtual clock picoquic and noq where they are "
-        "built, on the real clock picoquic)",
-    )
-    group.add_argument(
-        "--modes",
-        nargs="+",
-        default=COMPARED_MODES,
-        metavar="MODE",
-        help=f"of {', '.join(MODES)} (default: {' '.join(COMPARED_MODES)})",
-    )
-    group.add_argument(
-        "--leg",
-        type=whole,
-        metavar="N",
-        help="leg of mode sc (default: each runs, and the table has the better one)",
-    )
-    which = group.add_mutually_exclusive_group()
-    words = f"Dual Connectivities, a row each, of {', '.join(NAMES)} (docs/split-policies.md; "
-    add(which, "--dc", nargs="+", help=f"{words}default: {' '.join(COMPARED)})")
-    add(which, "--split", nargs="+", default=(), help="plain split policies instead, a row each")
-    add(group, "--xn")
-    add_load(parser.add_argument_group("transfer"), (*CHOSEN, "pdcp.split"))
 
 
 def base_scenario(arguments: argparse.Namespace) -> Scenario:

@@ -5,81 +5,41 @@ from __future__ import annotations
 import argparse
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 import yaml
 
-from minitopo_dc.cli.options import add, field_quantity, listed
+from minitopo_dc.cli.options import BOTH, OF_ROWS, listed
 from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import SettingsWarning, exists, quoted
-from minitopo_dc.fields.ranges import UPLINK_MBPS
 from minitopo_dc.fields.yaml_text import parse_yaml
-from minitopo_dc.installation import shipped
 from minitopo_dc.link import DelayCurve
-from minitopo_dc.numbers import WITH_UNIT, is_plain
+from minitopo_dc.numbers import WITH_UNIT, in_field_unit, is_plain, quantity_of
 from minitopo_dc.registry import load_plugins
-from minitopo_dc.scenario import Clock, LegDirection, Mode, Scenario
+from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.scenario.carriers import KINDS, PAIRS
 from minitopo_dc.scenario.presets import NAMES, XN_MS, DualConnectivity, set_value
-from minitopo_dc.trace import DEFAULT_COLUMN
 from minitopo_dc.workloads import Workload, parse_workload
 
-EMBEDDED = shipped("traces")
-DEFAULT_LEGS = (str(EMBEDDED / "lte_a.csv"), str(EMBEDDED / "lte_b.csv"))
 DOWN, UP = ".down", ".up"
 """Endings of the two files of one recording, as Mahimahi's own have them."""
-BOTH = {
-    "delay": ("delay_ms", "MS", "one-way delay, a file with it over time, or its curve: "
-              f"{', '.join(get_args(DelayCurve))}"),
-    "jitter": ("jitter_ms", "MS", "standard deviation of the delay"),
-    "loss": ("loss_percent", "PERCENT", "random loss"),
-    "queue": ("queue_packets", "PACKETS", "limit of the drop-tail queue"),
-}  # fmt: skip
-"""Options of both directions: the field, its unit and what it is."""
 
 
-def add_legs(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LEGS) -> None:
-    """Add the options of legs: one value for all legs, or one per leg."""
-    shown = " ".join(Path(leg).name for leg in legs)
-    group = parser.add_argument_group(
-        "legs (one value for all, or one a leg; DOWN/UP: one each way; units: 8ms, 20Mbit, 0.1%)"
-    )
-    group.add_argument(
-        "--legs",
-        nargs="+",
-        default=legs,
-        metavar="LEG",
-        help="rate in Mbit/s, trace, RECORDING of RECORDING.down and .up, or carriers: nr-tdd-100, "
-        f"en-dc (docs/carriers.md; default: {shown})",
-    )
-    group.add_argument(
-        "--uplink",
-        nargs="+",
-        metavar="LEG",
-        help="uplinks: a rate in Mbit/s or a trace file (default: RECORDING.up, or "
-        f"{UPLINK_MBPS:g})",
-    )
-    for name, (field, metavar, what) in BOTH.items():
-        known = LegDirection.model_fields[field]  # range and default, as the field has them
-        facts = "; ".join(filter(None, (known.description, f"default: {known.default:g}")))
-        words = f"{what} ({facts})".replace("%", "%%")
-        group.add_argument(f"--{name}", nargs="+", metavar=metavar, help=words)
-    group.add_argument(
-        "--trace-column",
-        nargs="+",
-        default=[DEFAULT_COLUMN],
-        metavar="NAME:UNIT",
-        help=f"column with the downlink's capacity (docs/traces.md; default: {DEFAULT_COLUMN})",
-    )
-    group.add_argument(
-        "--uplink-column",
-        nargs="+",
-        metavar="NAME:UNIT",
-        help="the same for the uplink, in the same trace or in that of --uplink",
-    )
+def field_quantity(option: str, field: str, text: str) -> float | str:
+    """Return an option's number in the unit of a field; the text where its name tells no unit.
+
+    Raises:
+        SettingsError: it is no number, or has a unit of something else; the message says what is
+            allowed.
+    """
+    unit = quantity_of(field)
+    try:
+        return text if unit is None else in_field_unit(text, unit)
+    except ValueError as error:
+        raise SettingsError(f"{option}: {quoted(text)} is {error}") from None
 
 
 def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
@@ -204,26 +164,8 @@ def _capacity(option: str, value: str, column: str | None) -> dict[str, Any]:
     return {"trace": os.path.realpath(value)} | ({} if column is None else {"trace_column": column})
 
 
-MODES: tuple[Mode, ...] = ("sc", "dc", "dc-duplicate", "atsss", "multipath")
 WORDS = ("on", "off", "yes", "no")
 """What YAML 1.2 has as words and YAML 1.1 as true or false: `pdcp.delivery=off`."""
-BEARER = ("pdcp", "split_uplink", "uplink_pdcp")
-OF_ROWS = (*BEARER, "options", "paths")
-"""Fields that the rows of a comparison have each for itself: some fit some rows only."""
-CHOSEN = ("transport", "mode", "leg", "clock")
-"""Fields that the rows of a comparison differ in, by options of their own."""
-
-
-def add_set(parser: argparse._ActionsContainer, chosen: Iterable[str] = ()) -> None:
-    """Add `--set`, which refuses the fields, and those below, that the command chooses itself."""
-    add(parser, "--set")
-    parser.set_defaults(chosen_fields=tuple(chosen))
-
-
-def add_load(group: argparse._ArgumentGroup, chosen: Sequence[str]) -> None:
-    """Add what is transferred, whoever does it, and `--set` without the fields that are chosen."""
-    add(group, "--size", "--workload", "--congestion-control", "--seed")
-    add_set(group, chosen)
 
 
 def assignments(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -127,7 +127,7 @@ struct discipline {
     };
 };
 
-/* By the numbers of `DISCIPLINES` in native/models.py. */
+/* By the numbers of `DISCIPLINES` in native/leg.py. */
 enum { STEP, RED, CODEL, PIE, DUALPI2 };
 
 discipline *discipline_new(int kind, const double *numbers, int count, const uint32_t *random);

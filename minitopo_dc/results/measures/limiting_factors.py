@@ -218,6 +218,8 @@ def _resting(
 
 UNUSED = 0.01
 """The part of what a leg could carry below which it counts as unused."""
+LEFT_OUT = 0.1
+"""The part of the bytes of the leg with most below which another one is left out."""
 LITTLE = 0.3
 """The part of the fullest leg below which the legs did not limit any way."""
 PATH_WORDS: Mapping[str, str] = {
@@ -253,10 +255,14 @@ def loads(run: Path) -> Loads:
     """
     result, scenario = load_result(run), load_as_run(run)
     bits = available_bits(scenario, *transfer_window(run, result))
-    pairs = zip(result.leg_bytes or [0] * len(bits), bits, strict=True)
+    carried = result.leg_bytes or [0] * len(bits)
+    pairs = [*zip(carried, bits, strict=True)]
     shares = tuple(8 * count / could if could else math.nan for count, could in pairs)
-    few = [leg for leg, share in enumerate(shares, 1) if not share >= UNUSED]
-    if result.mode in ("sc", "flows") or len(few) == len(shares):
+    most = LEFT_OUT * max(carried)  # a workload may ask little of each leg
+    few = [
+        leg for leg, (count, could) in enumerate(pairs, 1) if count <= min(most, UNUSED * could / 8)
+    ]
+    if result.mode in ("sc", "flows"):
         few = []
     return Loads(shares, {leg: _why_unused(run, scenario, result, leg) for leg in few})
 

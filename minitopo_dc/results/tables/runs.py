@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, get_args
@@ -175,15 +175,21 @@ def load_result(directory: Path) -> RunResult:
         file = path.stat()
     except (OSError, ValueError) as error:
         raise ResultError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    return _load(directory, path, (file.st_ino, file.st_size, file.st_mtime_ns))
+    return _load(directory, (file.st_ino, file.st_size, file.st_mtime_ns))
 
 
 @lru_cache(maxsize=10_000)
-def _load(directory: Path, path: Path, _version: tuple[int, ...]) -> RunResult:
+def _load(directory: Path, _version: tuple[int, ...]) -> RunResult:
     """Load a result through a cache, as several parts of a report ask for the same run."""
+    return read_result(directory)
+
+
+def read_result(directory: Path) -> RunResult:
+    """Return a run's result, anew and of whatever version; else as `load_result`."""
+    path = directory / "result.json"
     try:
         result = RunResult.load(directory)
-        _SCHEMA.validate_json(json.dumps(asdict(result)), strict=True)
+        _SCHEMA.validate_json(json.dumps(vars(result)), strict=True)
         _check(result)
     except ValidationError as error:
         first = error.errors()[0]

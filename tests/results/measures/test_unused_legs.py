@@ -22,7 +22,11 @@ MPQUIC = {"transport": "mpquic-picoquic", "mode": "multipath"}
 
 
 def sentences(directory: Path, **fields: Any) -> list[str]:
-    given = {"transport": "quic-picoquic", "mode": "dc", "workload": {"size_mb": 0.3}}
+    given: dict[str, Any] = {
+        "transport": "quic-picoquic",
+        "mode": "dc",
+        "workload": {"size_mb": 0.3},
+    }
     given |= {"legs": [NEAR, FAR], "options": {}}
     made = scenario(**given | fields)
     made = made.with_dc("deployable") if made.mode == "dc" and "pdcp" not in fields else made
@@ -37,7 +41,7 @@ def sentences(directory: Path, **fields: Any) -> list[str]:
     [
         (
             {},
-            "it is leg 1 alone: leg 2 carried nothing, as at most .* packets waited, and it would have",
+            "leg 2 carried nothing, as at most .* packets waited, and it would have",
         ),
         ({"legs": [NEAR, DOWN]}, "it is leg 1 alone: leg 2 carried nothing, as it was down"),
         ({"mode": "atsss"}, "as the steering mode smallest-delay took another leg"),
@@ -55,6 +59,12 @@ def test_a_way_that_is_one_leg_alone_says_so_and_why(
 def test_a_way_that_fills_both_legs_has_no_such_sentence(tmp_path: Path) -> None:
     batch = {"split": "batch", "batch": 2}
     assert not sentences(tmp_path, legs=[NEAR, NEAR], pdcp=batch)
+
+
+def test_legs_that_share_a_trickle_are_both_used(tmp_path: Path) -> None:
+    legs = [leg(rate_mbps=60, delay_ms=8), leg(rate_mbps=25, delay_ms=35)]
+    balanced = {"mode": "atsss", "pdcp": {"split": "load-balancing"}}
+    assert not sentences(tmp_path, legs=legs, workload={"size_mb": 2}, **balanced)
 
 
 def test_a_call_that_asks_little_says_so(tmp_path: Path) -> None:

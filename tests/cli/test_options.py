@@ -1,0 +1,162 @@
+"""The options: answered without imports that take time, and true to what they speak of."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from importlib import import_module
+from typing import get_args
+
+import pytest
+
+from minitopo_dc.advice import SECONDS
+from minitopo_dc.campaign.campaign import AGAIN
+from minitopo_dc.cli import build, commands, main, options
+from minitopo_dc.cli.entry import parser
+from minitopo_dc.fields.ranges import CONGESTION_CONTROL, UPLINK_MBPS
+from minitopo_dc.link import DelayCurve
+from minitopo_dc.linux_guest.build import SERIES
+from minitopo_dc.results.measures.named import MARGINS
+from minitopo_dc.runners.base import all_runners
+from minitopo_dc.runs.perform import MAX_DISTURBED, Retries
+from minitopo_dc.scenario import Clock, LegDirection, Mode, Pdcp, Scenario
+from minitopo_dc.scenario.presets import NAMES, XN_MS
+from minitopo_dc.trace import (
+    DEFAULT_COLUMN,
+    ENVIRONMENTS,
+    CellParameters,
+    Interferers,
+    RadioSettings,
+    TraceFormat,
+)
+from minitopo_dc.ways import SEEDS
+from minitopo_dc.workloads import Download, workload_names
+from tests import REPOSITORY
+
+SLOW = ("numpy", "pandas", "scipy", "matplotlib", "pydantic", "yaml", "rich", "aioquic", "asyncio")
+ENTRY = "from minitopo_dc.cli import main; main({})"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import minitopo_dc",
+        *(
+            ENTRY.format(line)
+            for line in (["--version"], ["--help"], ["compare", "--help"], ["run", "--no-such"])
+        ),
+    ],
+)
+def test_a_line_of_help_or_a_mistake_imports_nothing_that_takes_time(program: str) -> None:
+    tell = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
+    done = subprocess.run(
+        [sys.executable, "-c", tell + program],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    modules = done.stderr.splitlines()[-1].split()
+    assert "minitopo_dc" in modules
+    assert {*SLOW} & {*modules} == set()
+    assert len([name for name in modules if name.startswith("minitopo_dc")]) <= 9
+
+
+def test_each_command_is_a_module_that_executes_it() -> None:
+    for name in commands.COMMANDS:
+        assert callable(import_module(f"minitopo_dc.cli.{name}").execute)
+
+
+def test_a_target_that_cannot_be_built_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "natve"]) == 2
+    words = f"build: natve; allowed: {', '.join(build.targets())}; did you mean native?"
+    assert capsys.readouterr().err == f"minitopo-dc: {words}\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (options.CLOCKS, get_args(Clock)),
+        (sorted((*options.MODES, "flows")), sorted(get_args(Mode))),
+        (options.DUALS, ", ".join(NAMES)),
+        (options.SPLIT, Pdcp().split),
+        (options.CONTROL, CONGESTION_CONTROL),
+        (options.RETRIES, Retries.disturbed),
+        (options.COLUMN, DEFAULT_COLUMN),
+        (options.SEEDS, SEEDS),
+        (options.WORKLOADS, ", ".join(workload_names())),
+        (commands.AGAIN, AGAIN),
+        (commands.FORMATS, get_args(TraceFormat)),
+        (commands.TARGETS, ", ".join(build.targets())),
+    ],
+)
+def test_what_the_options_name_is_what_there_is(written: object, meant: object) -> None:
+    assert written == meant
+
+
+def test_the_help_names_the_runners_of_this_package() -> None:
+    own = [
+        runner for runner in all_runners() if type(runner).__module__.startswith("minitopo_dc.r")
+    ]
+    assert ", ".join(runner.label for runner in own) == options.TRANSPORTS
+    assert tuple(runner.name for runner in own if runner.compared) == options.COMPARED_TRANSPORTS
+
+
+@pytest.mark.parametrize("option", options.BOTH)
+def test_the_help_of_a_leg_s_option_has_the_field_s_range_and_default(option: str) -> None:
+    name, _, words = options.BOTH[option]
+    field = LegDirection.model_fields[name]
+    assert f"default: {field.default:g})" in words
+    assert (field.description or "") in words.replace("%%", "%")
+    if option == "delay":
+        assert ", ".join(get_args(DelayCurve)) in words
+
+
+CELL, RADIO = CellParameters(), RadioSettings()
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "value"),
+    [
+        ("compare", "size", f"default: {Download().size_mb:g}"),
+        ("compare", "xn", f"default: {XN_MS:g}"),
+        ("compare", "uplink", f"or {UPLINK_MBPS:g}"),
+        ("compare", "retry_disturbed", f"allowed: 0 to {MAX_DISTURBED}"),
+        ("advise", "xn", XN_MS),
+        ("advise", "time", SECONDS),
+        (
+            "advise",
+            "margin",
+            ", ".join(f"{kind} {100 * part:g}" for kind, part in MARGINS.items()),
+        ),
+        ("build", "source", f"Linux {SERIES}"),
+        ("minitopo", "ip_version", get_args(Scenario.model_fields["ip_version"].annotation)),
+        ("trace synthesise", "sinr", CELL.sinr_mean_db),
+        ("trace synthesise", "speed", CELL.speed_kmh),
+        ("trace synthesise", "users", CELL.other_users),
+        ("trace synthesise-drive", "environment", tuple(ENVIRONMENTS)),
+        ("trace cells", "load", RADIO.load),
+        ("trace cells", "interferers", get_args(Interferers)),
+        ("trace cells", "scale", RADIO.scale),
+        ("trace cells", "floor", RADIO.floor_mbps),
+    ],
+)
+def test_an_option_has_the_default_and_choices_of_its_field(
+    line: str, name: str, value: object
+) -> None:
+    """A text is part of the option's help."""
+    of = parser()
+    for word in line.split():
+        of = next(
+            action.choices[word]
+            for action in of._actions
+            if isinstance(action, argparse._SubParsersAction)
+        )
+    action = next(action for action in of._actions if action.dest == name)
+    if isinstance(value, str):
+        assert value in str(action.help)
+    elif isinstance(value, tuple):
+        assert tuple(action.choices or ()) == value
+    else:
+        assert action.default == value
