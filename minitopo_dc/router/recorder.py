@@ -154,7 +154,8 @@ def flatten(statistics: Any, legs: Sequence[int] | None = ()) -> dict[str, Any]:
 
 
 def _fields(statistics: Any, legs: Sequence[int] | None) -> Iterator[tuple[str, Any]]:
-    for name in _names(type(statistics)):
+    kind: Any = type(statistics)
+    for name in _names(kind):
         value = getattr(statistics, name)
         if isinstance(value, int | float):
             yield name, value
