@@ -1,9 +1,8 @@
-"""PDCP for scapy: data PDUs, PDUs as legs carry them, and PDUs as captures hold them.
+"""PDCP for scapy: data PDUs, and PDUs as captures hold them.
 
 - `PdcpData12`, `PdcpData18` (TS 38.323, clauses 6.2.2.2 and 6.2.2.3) and `PdcpData16` (Dual
   Connectivity thesis, section 4.2): the header, then the IP datagram.
-- `PdcpTrailer12`, `PdcpTrailer16`, `PdcpTrailer18`: the same on a leg, where the header comes
-  behind the IP datagram and inside its total length.
+  On a leg the header comes behind the datagram: `minitopo_dc.pdcp.split_trailer` parts them.
 - `PdcpNrUdp`: Wireshark's framing over UDP with one of the first two in it, so that `rdpcap`
   understands what `--pcap` wrote.
 
@@ -42,7 +41,6 @@ from minitopo_dc.capture import (
     UEID_TAG,
     USER_PLANE,
 )
-from minitopo_dc.pdcp import append_trailer, split_trailer
 
 DATA_OR_CONTROL = {0: "control", 1: "data"}
 
@@ -83,49 +81,6 @@ class PdcpData16(_Pdu):
 
     name = "16-bit number"
     fields_desc: ClassVar[list[AnyField]] = [ShortField("sn", 0)]
-
-
-class _Trailer(_Pdu):
-    """The header stands before the datagram for scapy, and behind it in the bytes.
-
-    Raises:
-        PduError: when built or dissected, as `append_trailer` and `split_trailer`.
-    """
-
-    header_size: int
-
-    def do_build(self) -> bytes:
-        """Return the bytes of header and datagram, in the order of a leg."""
-        pdu = super().do_build()
-        return append_trailer(pdu[self.header_size :], pdu[: self.header_size])
-
-    def pre_dissect(self, s: bytes) -> bytes:
-        """Return the bytes with the header before the datagram."""
-        return b"".join(split_trailer(s, self.header_size))
-
-
-class PdcpTrailer12(_Trailer):
-    """IP datagram with a 12-bit header behind it."""
-
-    name = "PDCP trailer, 12-bit SN"
-    header_size = 2
-    fields_desc = PdcpData12.fields_desc
-
-
-class PdcpTrailer16(_Trailer):
-    """IP datagram with a 16-bit number behind it."""
-
-    name = "16-bit trailer"
-    header_size = 2
-    fields_desc = PdcpData16.fields_desc
-
-
-class PdcpTrailer18(_Trailer):
-    """IP datagram with an 18-bit header behind it."""
-
-    name = "PDCP trailer, 18-bit SN"
-    header_size = 3
-    fields_desc = PdcpData18.fields_desc
 
 
 class PdcpNrUdp(Packet):

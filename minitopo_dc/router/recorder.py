@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol, TextIO, cast
 
 from minitopo_dc.files import write_json
 from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
@@ -154,8 +154,7 @@ def flatten(statistics: Any, legs: Sequence[int] | None = ()) -> dict[str, Any]:
 
 
 def _fields(statistics: Any, legs: Sequence[int] | None) -> Iterator[tuple[str, Any]]:
-    kind: Any = type(statistics)
-    for name in _names(kind):
+    for name in _names(cast("Hashable", type(statistics))):
         value = getattr(statistics, name)
         if isinstance(value, int | float):
             yield name, value
@@ -170,7 +169,7 @@ def _fields(statistics: Any, legs: Sequence[int] | None) -> Iterator[tuple[str, 
 
 
 @cache
-def _names(kind: type[Any]) -> tuple[str, ...]:
+def _names(kind: Any) -> tuple[str, ...]:
     """Return the names of a dataclass' fields, which each row of each series asks for."""
     return tuple(field.name for field in dataclasses.fields(kind))
 

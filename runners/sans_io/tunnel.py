@@ -346,8 +346,15 @@ class TunnelPair(StackPair):
         )
         ways, wires = ((target, addresses[0]), (proxy, target)), (0, flow.wire_ns)
         self._relays = client, server = [
-            Relay(*parts, wire_ns=wire, queue=options.tunnel_queue, reordering_ns=reordering_ns)
-            for *parts, wire in zip(ends, self._inner, ways, wires, strict=True)
+            Relay(
+                end,
+                inner,
+                way,
+                wire_ns=wire,
+                queue=options.tunnel_queue,
+                reordering_ns=reordering_ns,
+            )
+            for end, inner, way, wire in zip(ends, self._inner, ways, wires, strict=True)
         ]
         asking = ClientSession(
             *(ends[0], plan, addresses, proxy, flow.begin),

@@ -244,7 +244,7 @@ def of_bound(runs: pd.DataFrame) -> pd.DataFrame:
     names = NAMES | {"multipath": "MP-QUIC"}
     table = reached.div(bounds, axis=0).rename(columns=names).quantile(list(QUARTILES)).T
     order = ["the better leg alone", *names.values()]
-    return table.set_axis(QUARTILES.values(), axis=1).reindex(order).dropna().round(2)
+    return table.set_axis(QUARTILES.values(), axis=1).reindex(order).dropna().map("{:.2f}".format)
 
 
 QUARTILES = {0.25: "first quartile", 0.5: "median", 0.75: "third quartile", 1.0: "greatest"}

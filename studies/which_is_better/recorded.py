@@ -17,6 +17,7 @@ from pathlib import Path
 import atsss
 import cells
 import deployable
+import frontier
 import grants
 import marking
 import media
@@ -41,6 +42,7 @@ REPORTS = {
     "marking": marking.report,
     "cells": cells.report,
     "stacks": stacks.report,
+    "frontier": frontier.report,
 }
 HEAD = """# Findings: which is better, Dual Connectivity or multipath?
 
@@ -51,7 +53,8 @@ intervals.
 FINDINGS = REFERENCE.with_name("findings.md")
 PICTURES = REFERENCE.parents[2] / "docs" / "images"
 MEASURES = ["goodput_mbps", "completion_s", "capacity_share", "leg_bytes_1", "leg_bytes_2",
-            "size_bytes", "unanswered", "delay_p95_ms", "delay_max_ms",
+            "bound_mbps", "network_p95_ms", "size_bytes", "unanswered", "delay_p95_ms",
+            "delay_max_ms",
             "stall_s", "bitrate_mbps", "linear_qoe_mbps", "late_share", "freezes",
             "frame_delay_p95_ms", "load_mbps", "loaded_p95_ms", "idle_delay_ms",
             *cells.MEASURES]  # fmt: skip
@@ -67,6 +70,8 @@ def record(directory: Path, campaign: str) -> None:
     runs = dc.load(directory)
     if campaign == "cells":
         runs = cells.with_measures(runs)
+    if campaign == "frontier":
+        runs = frontier.with_measures(runs)
     kept = runs[runs["status"] != "missing"]
     measures = [name for name in MEASURES if name in kept]
     table = kept[[*runs.attrs["labels"], "seed", "status", "reason", *measures]]
@@ -102,3 +107,4 @@ if __name__ == "__main__":
     plots.save(deployable.figure(networks), PICTURES, "answer", ["png"])
     effects = effect_curves(downloads(recorded(), "download"))
     plots.save(effects, PICTURES, "study-effects", ["png"])
+    plots.save(frontier.figure(recorded("frontier")), PICTURES, "frontier", ["png"])

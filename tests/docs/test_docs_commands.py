@@ -18,7 +18,7 @@ import pytest
 from examples.page_load import __main__ as page_load
 from examples.page_load import server as page_server
 from minitopo_dc.cli import entry, main
-from minitopo_dc.cli.entry import COMMANDS
+from minitopo_dc.cli.commands import COMMANDS
 from minitopo_dc.cli.options.rows import base_scenario, rows
 from minitopo_dc.scenario import Clock
 from minitopo_dc.scenario.leg import NoTraceError

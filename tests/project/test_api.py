@@ -51,14 +51,14 @@ def test_a_name_that_is_none_is_no_attribute() -> None:
 
 
 SLOW = {"scipy", "distributed", "sklearn", "matplotlib"}
-MODULES = "from minitopo_dc.cli import {}"
+IMPORT = "from minitopo_dc.cli import {}"
 
 
 @pytest.mark.parametrize(
     ("program", "slow"),
     [
-        (MODULES.format("run, exec, clean, minitopo"), {"pandas", *SLOW}),
-        (MODULES.format("compare, campaign"), SLOW),
+        (IMPORT.format("run, exec, clean, minitopo"), {"pandas", *SLOW}),
+        (IMPORT.format("compare, campaign"), SLOW),
     ],
 )
 def test_the_package_and_commands_start_without_what_they_may_not_need(

@@ -22,14 +22,15 @@ from tests.studies.digests import MOST, program, runs_of, with_numbers
 
 module = partial(digests.module, "which_is_better")
 NAMES = {"campaign": "which_is_better"} | {
-    name: f"which_is_better/{name}" for name in ("deployable", "policies", "media")
+    name: f"which_is_better/{name}" for name in ("deployable", "policies", "media", "frontier")
 }
 
 
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("name", "ways"), [("campaign", ()), ("deployable", ("dc-papers", "multipath"))]
+    ("name", "ways"),
+    [("campaign", ()), ("frontier", ()), ("deployable", ("dc-papers", "multipath"))],
 )
 def test_recorded_runs_are_those_of_the_campaign(name: str, ways: tuple[str, ...]) -> None:
     """The deployable and the ideal one were recorded as they were before `frontier.py`."""
@@ -261,4 +262,4 @@ def test_the_split_of_before_desired_17_ms_and_waited_for_xn_twice() -> None:
 def test_a_network_s_bound_is_above_what_all_recorded_ways_reached() -> None:
     table = module("deployable").of_bound(module("recorded").recorded("deployable"))
     assert len(table) == 10
-    assert table["greatest"].max() < 1
+    assert table["greatest"].astype(float).max() < 1

@@ -173,19 +173,19 @@ def mean_tables(runs: pd.DataFrame, labels: Sequence[str]) -> tuple[pd.DataFrame
     main = main_measure(runs, labels)
     measures = sorted(measures_of(runs, labels), key=lambda name: (name != main, _weight(name)))
     cases = runs[list(labels)].drop_duplicates().reset_index(drop=True)
-    numbers, shown = cases.copy(), cases.map(value_name)
+    columns, shown = {name: cases[name] for name in cases}, cases.map(value_name)
     for name in measures:
         means = cases.merge(statistics.means(runs, labels, name), "left", list(labels))
         mean, low, high = means["mean"], means["low"], means["high"]
         if name == main:
-            numbers["n"] = shown["n"] = means["n"].fillna(0).astype(int)
-        numbers = numbers.assign(**{name: mean, f"{name}_low": low, f"{name}_high": high})
+            columns["n"] = shown["n"] = means["n"].fillna(0).astype(int)
+        columns |= {name: mean, f"{name}_low": low, f"{name}_high": high}
         if name in measures[:MEASURES]:
             label, unit = label_of(name), 1.0
             if name.startswith(LEG_BYTES):
                 label, unit = f"leg {name.removeprefix(LEG_BYTES)} delivered (MB)", 1e6
             shown[label] = list(map(with_reach, mean / unit, (high - mean) / unit))
-    return numbers, shown
+    return pd.DataFrame(columns), shown
 
 
 def _weight(name: str) -> int:

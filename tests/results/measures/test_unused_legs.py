@@ -22,7 +22,11 @@ MPQUIC = {"transport": "mpquic-picoquic", "mode": "multipath"}
 
 
 def sentences(directory: Path, **fields: Any) -> list[str]:
-    given = {"transport": "quic-picoquic", "mode": "dc", "workload": {"size_mb": 0.3}}
+    given: dict[str, Any] = {
+        "transport": "quic-picoquic",
+        "mode": "dc",
+        "workload": {"size_mb": 0.3},
+    }
     given |= {"legs": [NEAR, FAR], "options": {}}
     made = scenario(**given | fields)
     made = made.with_dc("deployable") if made.mode == "dc" and "pdcp" not in fields else made

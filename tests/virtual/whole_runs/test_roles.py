@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -156,6 +155,8 @@ def test_both_orders_of_two_legs_have_one_answer() -> None:
         several = base.evolve(transport="mpquic-picoquic", mode="multipath")
         found = compare({"DC": base, "MP-QUIC": several}, seeds=1, jobs=1, progress=False)
         said = "\n".join([*found.of_roles, found.findings[0].sentence])
-        answers.append(re.sub("(?<=leg )[12]", lambda leg, names=names: names[leg[0]], said))
+        for number, name in names.items():
+            said = said.replace(f"leg {number}", f"leg <{name}>")
+        answers.append(said.replace("<", "").replace(">", ""))
     assert answers[0] == answers[1]
     assert answers[0].startswith("With leg 2 as the primary one (-")

@@ -13,6 +13,7 @@ import pytest
 
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.sans_io import tunnel
+from minitopo_dc.runners.sans_io.runner import NUMBER_BYTES
 from minitopo_dc.virtual.run import run_virtual
 from minitopo_dc.workloads.exchange import content_sha256
 from tests.quic.extension import needs_picoquic
@@ -44,7 +45,7 @@ def test_a_full_packet_has_the_headers_of_three_protocols_more(tmp_path: Path) -
     ip_and_udp, short_header, tag = 20 + 8, 1 + 8 + 2, 16  # 8: connection ID, 2: packet number
     datagram_frame, http_datagram = 1 + 2, 1 + 1  # type, length; Quarter Stream ID, Context ID
     added = ip_and_udp + short_header + tag + datagram_frame + http_datagram
-    assert size == 1200 + added + tunnel.NUMBER_BYTES == 1264
+    assert size == 1200 + added + NUMBER_BYTES == 1264
     assert result.leg_bytes is not None
     received = [int(row["bytes"]) for row in rows if row["event"] == "received"]
     assert sum(result.leg_bytes) == sum(received)
@@ -70,7 +71,7 @@ def test_numbers_spare_the_inner_connection_the_disorder_of_two_legs(tmp_path: P
     for timer_ms in (0, 100):
         options = {"tunnel_reordering_ms": timer_ms}
         fields = {"legs": legs, "workload": {"size_mb": 5}, "options": options}
-        goodputs[timer_ms] = run(tmp_path / str(timer_ms), **fields).goodput_mbps
+        goodputs[timer_ms] = run(tmp_path / str(timer_ms), **fields).goodput_mbps or 0.0
     assert goodputs[100] > 1.3 * goodputs[0]
 
 

@@ -1,0 +1,247 @@
+"""The tables and the figure of `answer.py`: shares, what decides, and Sobol indices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from answer_networks import DUAL, PAIR, RADIO, STACKS, TRANSPORT
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from ratios import DELAY_MARGIN, LEAST, MARGIN, Ratios, by_way, of, percent, shares
+from scipy.stats import sobol_indices
+from ways import ALONE
+
+from minitopo_dc import plots
+from minitopo_dc.statistics import bootstrap_interval, mean_interval, outcomes, signs
+
+COLOURS = {"DC better": "#0072B2", "multipath better": "#D55E00"}
+MEASURES = {
+    "upload": "goodput_mbps",
+    "requests": "delay_p95_ms",
+    "call": "frame_delay_p95_ms",
+    "video": "bitrate_mbps",
+}
+"""Of each workload, what the user feels first."""
+HOLD_OUT_SEED = 20261129
+"""Of the half at which a rule is judged (protocol.md)."""
+
+
+def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
+    """Yield the headline of each population, what decides, and other workloads."""
+    ran = set(runs["experiment"])
+    for population in ("radio", "losses"):
+        if population in ran:
+            ratios = {name: by_stack(runs, population, name) for name in STACKS}
+            yield f"Population: {population}", [shares(ratios), agreement(ratios)]
+            yield f"One leg alone: {population}", alone(runs, population)
+            yield f"Share of the bound: {population}", of_bound(runs, population)
+    for experiment in ("assumption", "partners"):
+        if experiment in ran:
+            table = tornado(runs, experiment)
+            yield f"What decides: {experiment}", [table, figure_of(table)]
+    if "sobol" in ran:
+        yield "Sobol indices of the logarithm of the ratio", indices(of(runs, "sobol"))
+    if "radio" in ran:
+        yield "A rule of one term, made of one half and judged at the other", rule(runs)
+    if "tcp" in ran:
+        yield (
+            "TCP over Dual Connectivity against MPTCP",
+            shares({"Linux": ratio(of(runs, "tcp"), runs)}),
+        )
+    if "workloads" in ran:
+        yield "Other workloads", shares(by_workload(runs), DELAY_MARGIN)
+
+
+def by_stack(runs: pd.DataFrame, experiment: str, stack: str) -> Ratios:
+    """Return the ratio of DC's goodput to multipath's at each network, with one stack."""
+    mine = of(runs, experiment)
+    return ratio(mine[mine["stack"] == stack], runs)
+
+
+def ratio(mine: pd.DataFrame, runs: pd.DataFrame, measure: str = "goodput_mbps") -> Ratios:
+    """Return the ratio of DC to multipath by network; a run that failed has 0."""
+    mine.attrs["labels"] = runs.attrs["labels"]
+    wide = by_way(mine, measure, failed=0.0, ways=PAIR)
+    return wide[DUAL] / wide[TRANSPORT].clip(lower=1e-9)
+
+
+def agreement(ratios: Mapping[str, Ratios]) -> str:
+    """Return at how many networks both stacks have one outcome, and at how many opposite ones."""
+    one, other = (np.array(signs(values.to_numpy(float), MARGIN)) for values in ratios.values())
+    if len(one) != len(other):
+        return "One stack has not run at all networks."
+    same, opposite = int((one == other).sum()), int((one * other == -1).sum())
+    return f"Both stacks have one outcome at {same} of {len(one)} networks, opposite at {opposite}."
+
+
+def alone(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
+    """Return at how many networks the better leg alone is better than DC or multipath."""
+    rows = {}
+    for stack in STACKS:
+        mine = of(runs, experiment)
+        mine = mine[(mine["stack"] == stack) & (mine["seed"] == 1)]
+        mine.attrs["labels"] = runs.attrs["labels"]
+        wide = by_way(mine, "goodput_mbps", failed=0.0, ways=(*PAIR, *ALONE))
+        best = wide[[*ALONE]].max(axis=1)
+        for way in PAIR:
+            counted = outcomes((best / wide[way].clip(lower=1e-9)).to_numpy(float), MARGIN)
+            rows[f"{stack}: one leg against {way}"] = {
+                "better (%)": percent(counted.better),
+                "a tie (%)": percent(counted.tie),
+                "worse (%)": percent(counted.worse),
+            }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("stack")
+
+
+def tornado(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
+    """Return by how many points an assumption moves both shares, the largest move first."""
+    mine = of(runs, "radio")
+    base = mine[(mine["stack"] == STACKS[0]) & (mine["seed"] == 1)]
+    rows: dict[Any, dict[str, Any]] = {}
+    for name, other in of(runs, experiment).groupby("changed", sort=False):
+        pair = paired(ratio(base, runs), ratio(other, runs))
+        rows[name] = {"networks": len(pair)}
+        for side, words in ((1, "DC better"), (-1, "multipath better")):
+            moved = move(pair, side)
+            interval = bootstrap_interval(pair.T[:, np.newaxis, :], _mover(side))
+            rows[name] |= {
+                f"{words}: points": round(moved, 1),
+                f"{words}: 95 % interval": f"{interval.low:.0f} to {interval.high:.0f}",
+            }
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("changed")
+    size = table.filter(like=": points").abs().max(axis=1)
+    return table.loc[size.sort_values(ascending=False).index]
+
+
+def paired(before: Ratios, after: Ratios) -> NDArray[np.float64]:
+    """Return both ratios of the networks that have both, a row each."""
+    keys = [*RADIO]
+    sides = [
+        series.rename(name).reset_index()[[*keys, name]]
+        for name, series in (("before", before), ("after", after))
+    ]
+    both = sides[0].merge(sides[1], on=keys).dropna()
+    return both[["before", "after"]].to_numpy(float)
+
+
+def move(pair: NDArray[np.float64], side: int) -> float:
+    """Return by how many points of percent the share with an outcome moves."""
+    before, after = (np.array(signs(pair[:, column], MARGIN)) == side for column in (0, 1))
+    return float(100 * (after.mean() - before.mean()))
+
+
+def _mover(side: int) -> Callable[..., float]:
+    return lambda before, after: move(np.column_stack([before, after]), side)
+
+
+def figure_of(table: pd.DataFrame) -> Figure:
+    """Draw the tornado: by how many points each assumption moves both shares."""
+    with plots.style():
+        drawn = Figure(figsize=(7.16, 0.28 * len(table) + 1))
+        axes = drawn.subplots()
+        for offset, (words, colour) in zip((-0.2, 0.2), COLOURS.items(), strict=True):
+            places = np.arange(len(table))[::-1] - offset
+            axes.barh(places, table[f"{words}: points"], 0.38, color=colour, label=words)
+        axes.set_yticks(np.arange(len(table))[::-1], list(table.index))
+        axes.axvline(0, color="#333333", linewidth=0.8)
+        axes.set_xlabel("change of the share of networks (points)")
+        axes.legend(loc="lower right")
+    return drawn
+
+
+def indices(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return first-order and total Sobol indices of each factor, with bootstrap intervals.
+
+    The estimator is that of Saltelli et al. (2010). A network that lacks a run is left out of all
+    matrices; a run that failed has the least ratio.
+    """
+    labels = ["matrix", *RADIO]
+    wide = runs.assign(goodput=runs["goodput_mbps"].where(runs["status"] == "ok", 0.0))
+    wide = wide.pivot_table(index=labels, columns="way", values="goodput", sort=False)
+    ratios = (wide[DUAL] / wide[TRANSPORT].clip(lower=1e-9)).clip(LEAST, 1 / LEAST)
+    logs = pd.Series(np.log(ratios), index=wide.index)
+    matrices = {name: values.to_numpy(float) for name, values in logs.groupby("matrix", sort=False)}
+    size = min(map(len, matrices.values()))
+    size = 1 << (size.bit_length() - 1)  # a balanced beginning of the design
+    first, second = (matrices[name][:size] for name in "AB")
+    swapped = np.stack([matrices[f"AB {name}"][:size] for name in RADIO])[:, np.newaxis, :]
+    parts: Any = {"f_A": first[np.newaxis], "f_B": second[np.newaxis], "f_AB": swapped}
+    found = sobol_indices(func=parts, n=size)
+    drawn = found.bootstrap(0.95, 999)
+    return pd.DataFrame(
+        {
+            "first order": _texts(found.first_order, drawn.first_order.confidence_interval),
+            "total": _texts(found.total_order, drawn.total_order.confidence_interval),
+        },
+        index=pd.Index([*RADIO], name="factor"),
+    )
+
+
+def _texts(values: Any, interval: Any) -> list[str]:
+    ends = zip(np.ravel(values), np.ravel(interval.low), np.ravel(interval.high), strict=True)
+    return [f"{value:.2f} ({low:.2f} to {high:.2f})" for value, low, high in ends]
+
+
+def by_workload(runs: pd.DataFrame) -> dict[str, Ratios]:
+    """Return the ratio of the sides by workload and stack; above 1 DC is better."""
+    mine, ratios = of(runs, "workloads"), {}
+    for stack in STACKS:
+        for kind, measure in MEASURES.items():
+            some = mine[(mine["stack"] == stack) & (mine["workload_kind"] == kind)]
+            if len(some) and measure in some:
+                values = ratio(some, runs, measure)
+                ratios[f"{kind}, {stack}: {measure}"] = (
+                    1 / values if measure.endswith("_ms") else values
+                )
+    return ratios
+
+
+def of_bound(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
+    """Return what each way reaches of the bound, in median and quartiles over all networks."""
+    mine = of(runs, experiment)
+    parts = (mine["goodput_mbps"].where(mine["status"] == "ok", 0.0) / mine["bound_mbps"]).rename(
+        "x"
+    )
+    quartiles = pd.concat([mine[["stack", "way"]], parts], axis=1).groupby(["stack", "way"])["x"]
+    return quartiles.quantile(np.array([0.25, 0.5, 0.75])).unstack().round(2)
+
+
+def rule(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return what obeying a rule costs: of one term on a factor, and of always one side.
+
+    The regret is the part of the better side's goodput that is lost, in percent. The rule with the
+    least regret on one half is judged at the other; who is in which half is drawn at random.
+    """
+    table = by_stack(runs, "radio", STACKS[0]).rename("ratio").reset_index().dropna(subset="ratio")
+    order = np.random.default_rng(HOLD_OUT_SEED).permutation(len(table))
+    known, unseen = table.iloc[order[::2]], table.iloc[order[1::2]]
+    terms = {
+        f"DC where {factor} is {words} {limit:.3g}, else multipath": (factor, limit, sign)
+        for factor in [name for name in RADIO if pd.api.types.is_numeric_dtype(table[name])]
+        for limit in known[factor].quantile(np.linspace(0.1, 0.9, 9))
+        for words, sign in (("above", 1), ("below", -1))
+    }
+    best = min(terms, key=lambda words: regret(known, terms[words]).mean())
+    rows = {}
+    for words, term in {best: terms[best], "always DC": None, "always multipath": False}.items():
+        lost = regret(unseen, term)
+        interval = mean_interval(list(lost))
+        rows[words] = {
+            "regret held out (%)": f"{lost.mean():.1f} ({interval.low:.1f} to {interval.high:.1f})",
+            "networks": len(unseen),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("rule")
+
+
+def regret(table: pd.DataFrame, term: Any) -> Ratios:
+    """Return the goodput lost by a rule, in percent of the better side's, by network."""
+    ratios = table["ratio"].clip(LEAST, 1 / LEAST)
+    if term is None or term is False:
+        takes_dual = pd.Series(term is None, index=table.index)
+    else:
+        factor, limit, sign = term
+        takes_dual = sign * table[factor] > sign * limit
+    return 100 * (1 - (ratios.where(takes_dual, 1.0) / ratios.clip(lower=1.0)))
