@@ -367,7 +367,6 @@ def _sentence(runs: list[Losses]) -> str:
     between = shown[0] if shown[0] == shown[1] else several
     lost = dict.fromkeys(f"{pick(run.lost for run in runs):,}" for pick in (min, max))
     return (
-        f"Leg {least.leg} loses {least.percent:g} % of its packets at random, which are so few in "
-        f"a run that their number depends on the seed. Expected: {between}. "
-        f"Lost: {' to '.join(lost)}. More repetitions, or a larger size, have more."
+        f"Leg {least.leg} lost {' to '.join(lost)} packets at random, so few that it depends on "
+        f"the seed; at {least.percent:g} % expected are {between}."
     )

@@ -62,9 +62,11 @@ class Difference:
 
     @property
     def is_seen(self) -> bool:
-        """Return whether there is a difference, of a ratio one in three digits."""
-        mean = self.paired.mean
-        return f"{math.exp(mean):.3g}" != "1" if self.criterion.is_ratio else bool(mean)
+        """Return whether there is a difference in three digits."""
+        if self.criterion.is_ratio:
+            return f"{math.exp(self.paired.mean):.3g}" != "1"
+        first, second = map(significant, self.means)
+        return first != second
 
     @property
     def better(self) -> str:
@@ -76,7 +78,12 @@ class Difference:
 
     @property
     def is_worse(self) -> bool:
-        """Return whether the first way is worse, clearly so; of a ratio one pair is enough."""
+        """Return whether the first way is clearly worse by more than the margin.
+
+        Of a ratio one pair is enough.
+        """
+        if abs(self.paired.mean) <= self.criterion.limit:
+            return False
         is_single = self.criterion.is_ratio and self.paired.pairs == 1 and self.is_seen
         return self.better == self.ways[1] or (is_single and self.paired.mean < 0)
 
@@ -118,12 +125,10 @@ class Difference:
 
     @property
     def phrase(self) -> str:
-        """Return a measure beside the main one: which way is better by how much, from what."""
-        worse, better = self.means if self.paired.mean < 0 else self.means[::-1]
-        way = self.ways[self.paired.mean < 0]
-        values = f"{significant(better)}, not {significant(worse)}"
-        words = f"{way} has the better {self.criterion.words}"
-        return f"{words}, {f'{values} {self.criterion.unit}'.rstrip()}"
+        """Return the measure with both values, that of the better way first."""
+        values = [significant(mean) for mean in self.means]
+        first, second = values[::-1] if self.paired.mean < 0 else values
+        return f"{self.criterion.words} ({f'{first}, not {second} {self.criterion.unit}'.rstrip()})"
 
     def to_json(self) -> dict[str, Any]:
         """Return it for programs; above 0 the first way is better, whatever is judged."""
@@ -214,15 +219,18 @@ class Finding:
         """Return what was found and how sure it is, what else differs, and why."""
         main = self.main
         lines = [f"{'Warning: ' if self.warning else ''}{main.sentence}"]
-        lines += [_of_others(self.differences[1:])]
+        lines += [] if self.warning else [_of_others(self.differences[1:])]
         lines += [self.reason.sentence(main.ways[main.paired.mean >= 0])]
         return " ".join(filter(None, lines))
 
 
 def _of_others(differences: Iterable[Difference]) -> str:
-    """Return the measures beside the main one that differ beyond their margins, in a sentence."""
-    phrases = [found.phrase for found in differences if found.matters]
-    return f"{'; '.join(phrases)}." if phrases else ""
+    """Return in which measures beside the main one which way is better beyond their margins."""
+    better: dict[str, list[str]] = {}
+    for found in differences:
+        if found.matters:
+            better.setdefault(found.ways[found.paired.mean < 0], []).append(found.phrase)
+    return " ".join(f"{way} is better in {', '.join(phrases)}." for way, phrases in better.items())
 
 
 def beside_main(runs: pd.DataFrame, ways: tuple[str, str]) -> Iterator[str]:
@@ -346,8 +354,10 @@ def of_roles(runs: pd.DataFrame, pairs: Iterable[tuple[str, str]], legs: int) ->
             found = replace(difference(scored, others, criterion), ways=pair)
             yield f"With leg {leg} as the primary one ({by}): {found.sentence}"
     if tried and not matters:
-        limit = f"{criterion.in_unit(criterion.limit):.3g} {criterion.difference_unit}"
-        yield f"Another primary leg changes neither way by more than {limit}."
+        limit = criterion.in_unit(criterion.limit)
+        unit = criterion.difference_unit.removesuffix("s" if limit == 1 else "")
+        words = f"changes {criterion.words} of neither way by more than"
+        yield f"Another primary leg {words} {limit:.3g} {unit}."
 
 
 def _change(change: Difference) -> str:

@@ -238,7 +238,7 @@ def test_a_call_is_judged_by_late_frames_and_tells_what_else_differs() -> None:
     assert finding.sentence == (
         "Late or lost frames: DC 11.5, MP-QUIC 6.50 %: "
         "MP-QUIC is 5.0 percentage points better (the same with 4 seeds). "
-        "DC has the better 99th percentile of frame delay, 90.0, not 130 ms."
+        "DC is better in 99th percentile of frame delay (90.0, not 130 ms)."
     )
 
 
@@ -273,9 +273,8 @@ def test_of_a_video_higher_is_better_where_it_is_bitrate() -> None:
     assert finding.main.ways == ("DC (least-delay)", "DC (batch)")
     assert {difference.better for difference in finding.differences} == {"DC (least-delay)"}
     assert finding.sentence.endswith(
-        "better (the same with 4 seeds). DC (least-delay) has the better stalls, 0, not 1.00; "
-        "DC (least-delay) has the better time stalled, 0, not 2.00 s; "
-        "DC (least-delay) has the better bitrate, 6.00, not 5.00 Mbit/s."
+        "better (the same with 4 seeds). DC (least-delay) is better in stalls (0, not 1.00), "
+        "time stalled (0, not 2.00 s), bitrate (6.00, not 5.00 Mbit/s)."
     )
     assert [difference.paired.mean for difference in finding.differences] == pytest.approx(
         [2, 1, 2, 1]
@@ -403,4 +402,6 @@ def test_another_primary_leg_is_told_with_what_it_changes() -> None:
 
 
 def test_another_primary_leg_that_changes_less_than_the_margin_is_said_to() -> None:
-    assert with_roles(41, 40) == ["Another primary leg changes neither way by more than 5 %."]
+    assert with_roles(41, 40) == [
+        "Another primary leg changes goodput of neither way by more than 5 %."
+    ]
