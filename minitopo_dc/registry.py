@@ -73,15 +73,23 @@ BUILT_IN, MAIN = "minitopo_dc.", "__main__"
 
 @contextmanager
 def registrations_kept() -> Iterator[None]:
-    """Undo what is registered inside the block, in which runs load their plugins."""
+    """Undo what is registered inside the block, in which runs load their plugins.
+
+    What comes with this package stays: its modules are imported once, and would not register again.
+    """
     before = {what: dict(table) for what, table in TABLES.items()}
     try:
         yield
     finally:
         if before != TABLES:
             for what, table in before.items():
+                ours = {
+                    name: thing
+                    for name, thing in TABLES[what].items()
+                    if _module(thing).startswith("minitopo_dc.")
+                }
                 TABLES[what].clear()
-                TABLES[what].update(table)
+                TABLES[what].update(ours | table)
             _load.cache_clear()
 
 
