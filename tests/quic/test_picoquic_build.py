@@ -173,6 +173,7 @@ def test_a_user_without_a_home_is_told_of_another_folder(
 
     (tmp_path / "file").touch()
     monkeypatch.setattr(extension, "checkout", lambda: None)
+    monkeypatch.setattr(extension, "_LOADED", {})
     monkeypatch.setattr(extension, "NO_HOME", tmp_path / "file")
     monkeypatch.setattr(Path, "home", no_home)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
