@@ -52,7 +52,8 @@ from minitopo_dc.results.measures.verdict import (
 from minitopo_dc.results.run_result import NUMBERS, RunResult
 from minitopo_dc.results.tables.runs import MODES, flat, label_of, main_measure, with_results
 from minitopo_dc.results.tables.series import congestion_series
-from minitopo_dc.runners.base import Runner, all_runners, get_runner
+from minitopo_dc.runners.base import all_runners, get_runner
+from minitopo_dc.runners.quic import is_mpquic, mpquic_stacks, stacks_of, transports_of
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch_prefix
 
@@ -70,44 +71,6 @@ TELLING = {"pdcp.split": "{}", "pdcp.t_reordering_ms": "t-Reordering {} ms"}
 """The fields that tell ways of a kind apart before all others, each with its words."""
 
 
-def mpquic_stacks() -> dict[str, Runner]:
-    """Return the runner over several paths of each stack of MP-QUIC, by the name of the stack."""
-    return {runner.stack: runner for runner in all_runners() if _is_mpquic(runner.name)}
-
-
-def stacks_of(
-    given: Sequence[str] | None = None, *, where: str = "stacks", control: str | None = None
-) -> list[str]:
-    """Return stacks of MP-QUIC; without any those that are built, or the first that could be.
-
-    Args:
-        given: by their names, each once.
-        where: they are, for the message of an error.
-        control: a congestion control, which those that are not named have to have.
-
-    Raises:
-        SettingsError: one is unknown, or there are none.
-    """
-    known = mpquic_stacks()
-    if given is None:
-        built = [name for name, runner in known.items() if not runner.obstacle()]
-        able = [name for name in built if control in (None, *known[name].congestion_controls)]
-        return able or built[:1] or [*known][:1]
-    if not given or len(set(given)) < len(given) or set(given) - known.keys():
-        raise SettingsError(f"{where}: {quoted(' '.join(given))}; allowed: {', '.join(known)}")
-    return [*given]
-
-
-def transports_of(stack: str) -> tuple[str, str]:
-    """Return the transports of a stack of MP-QUIC: over one path, and over several."""
-    several = mpquic_stacks()[stack].name
-    return several.removeprefix("mp"), several
-
-
-def _is_mpquic(transport: str) -> bool:
-    return transport.partition("-")[0] == "mpquic"
-
-
 def over_stacks(ways: Mapping[str, Scenario], stacks: Sequence[str]) -> dict[str, Scenario]:
     """Return ways with each of some stacks of MP-QUIC in place of their own; others as they are.
 
@@ -121,7 +84,7 @@ def over_stacks(ways: Mapping[str, Scenario], stacks: Sequence[str]) -> dict[str
             made[name] = scenario
             continue
         for stack, transports in zip(stacks, pairs, strict=True):
-            transport = transports[_is_mpquic(scenario.transport)]
+            transport = transports[is_mpquic(scenario.transport)]
             own = get_runner(transport).options_type.model_fields
             options = {key: value for key, value in scenario.options.items() if key in own}
             words = f"{name} ({stack})" if len(stacks) > 1 else name

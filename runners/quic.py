@@ -1,14 +1,15 @@
-"""Common parts of the QUIC stacks: options, datagram sizes, programs, reports, files to serve."""
+"""Common parts of the QUIC stacks: names, options, datagram sizes, programs, reports, files."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
 from minitopo_dc.fields import IpVersion, SettingsError
+from minitopo_dc.fields.base import quoted
 from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
 from minitopo_dc.runners.base import (
     ETHERNET_BYTES,
@@ -18,6 +19,7 @@ from minitopo_dc.runners.base import (
     SocketBuffer,
     Transfer,
     TransferFailed,
+    all_runners,
     read_report,
 )
 from minitopo_dc.runners.processes.process import last_json
@@ -221,3 +223,42 @@ def downloaded_file(transfer: Transfer) -> Path:
     if len(files) != 1:
         raise TransferFailed(f"client wrote {len(files)} files, not one")
     return files[0]
+
+
+def mpquic_stacks() -> dict[str, Runner]:
+    """Return the runner over several paths of each stack of MP-QUIC, by the name of the stack."""
+    return {runner.stack: runner for runner in all_runners() if is_mpquic(runner.name)}
+
+
+def stacks_of(
+    given: Sequence[str] | None = None, *, where: str = "stacks", control: str | None = None
+) -> list[str]:
+    """Return stacks of MP-QUIC; without any those that are built, or the first that could be.
+
+    Args:
+        given: by their names, each once.
+        where: they are, for the message of an error.
+        control: a congestion control, which those that are not named have to have.
+
+    Raises:
+        SettingsError: one is unknown, or there are none.
+    """
+    known = mpquic_stacks()
+    if given is None:
+        built = [name for name, runner in known.items() if not runner.obstacle()]
+        able = [name for name in built if control in (None, *known[name].congestion_controls)]
+        return able or built[:1] or [*known][:1]
+    if not given or len(set(given)) < len(given) or set(given) - known.keys():
+        raise SettingsError(f"{where}: {quoted(' '.join(given))}; allowed: {', '.join(known)}")
+    return [*given]
+
+
+def transports_of(stack: str) -> tuple[str, str]:
+    """Return the transports of a stack of MP-QUIC: over one path, and over several."""
+    several = mpquic_stacks()[stack].name
+    return several.removeprefix("mp"), several
+
+
+def is_mpquic(transport: str) -> bool:
+    """Return whether a transport is MP-QUIC, by its name."""
+    return transport.partition("-")[0] == "mpquic"

@@ -27,12 +27,13 @@ from minitopo_dc.clocks import build_missing, chosen_jobs
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
 from minitopo_dc.installation import shipped
+from minitopo_dc.runners.quic import stacks_of, transports_of
 from minitopo_dc.scenario import LegDirection, Scenario
 from minitopo_dc.scenario.presets import XN_MS
 from minitopo_dc.scratch import scratch
 from minitopo_dc.statistics import Proportion, outcomes
 from minitopo_dc.trace import read_trace, trace_info
-from minitopo_dc.ways import check_resumed, other_roles, stacks_of, transports_of
+from minitopo_dc.ways import check_resumed, other_roles
 from minitopo_dc.workloads import Download
 
 SECONDS = 60.0

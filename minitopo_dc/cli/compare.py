@@ -33,18 +33,12 @@ from minitopo_dc.files import write_whole
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.run_result import exit_status
+from minitopo_dc.runners.quic import transports_of
 from minitopo_dc.runs.check import check_rows
 from minitopo_dc.runs.needs import primary_leg
 from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.ways import (
-    LABEL,
-    Comparison,
-    check_resumed,
-    scenario_of_row,
-    transports_of,
-    ways_of,
-)
+from minitopo_dc.ways import LABEL, Comparison, check_resumed, scenario_of_row, ways_of
 from minitopo_dc.workloads import Workload
 
 MAX_REPETITIONS = 10_000

@@ -17,7 +17,6 @@ from pwd import getpwnam
 from typing import TYPE_CHECKING, Any, Literal
 
 from minitopo_dc.cli.options import MODES, add_path_options
-from minitopo_dc.cli.options.rows import base_scenario
 from minitopo_dc.cli.options.scenario import (
     check_capture,
     with_assignments,
@@ -88,6 +87,8 @@ def _path(arguments: argparse.Namespace) -> Scenario:
             note(line)
         fields = {**path.model_dump(), "plugins": arguments.plugins}
         return with_assignments(_checked(fields, str(arguments.topology)), arguments)
+    from minitopo_dc.cli.options.rows import base_scenario
+
     return _checked({**base_scenario(arguments).model_dump(), "mode": arguments.mode}, "options")
 
 

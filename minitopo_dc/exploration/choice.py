@@ -33,10 +33,11 @@ from minitopo_dc.installation import shipped
 from minitopo_dc.pool import Pool
 from minitopo_dc.results import leg_series
 from minitopo_dc.results.measures.account import reordering_wait_ms
+from minitopo_dc.runners.quic import stacks_of, transports_of
 from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Leg, LegDirection, Scenario
 from minitopo_dc.scenario.presets import NAMES, XN_MS, set_value
-from minitopo_dc.ways import Comparison, compare, stacks_of, transports_of
+from minitopo_dc.ways import Comparison, compare
 
 QUIC: Final = ("quic-picoquic", "mpquic-picoquic")
 KERNEL: Final = ("tcp", "mptcp")

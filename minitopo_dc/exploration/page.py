@@ -37,10 +37,11 @@ from minitopo_dc.plots.theme import grid_of
 from minitopo_dc.results import client_rate
 from minitopo_dc.results.tables.runs import LEG_BYTES
 from minitopo_dc.runners.base import get_runner
+from minitopo_dc.runners.quic import stacks_of
 from minitopo_dc.runs.needs import cautions, primary_leg
 from minitopo_dc.scenario import Leg
 from minitopo_dc.scenario.presets import NAMES
-from minitopo_dc.ways import Comparison, stacks_of
+from minitopo_dc.ways import Comparison
 
 SIZE_INCHES, DOTS_PER_INCH = (9.0, 5.6), 100
 NO_LAYOUT: Any = "none"

@@ -174,9 +174,11 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
         for experiment in JUDGED_AT
         for mine, other, row in compared(runs, experiment)
     }
-    judged_at = pd.DataFrame.from_dict(rows, orient="index")
-    yield "Judged on what was held out", judged_at.rename_axis(["experiment", "ways"])
-    yield "The frontier", frontier(runs)
+    if rows:
+        judged_at = pd.DataFrame.from_dict(rows, orient="index")
+        yield "Judged on what was held out", judged_at.rename_axis(["experiment", "ways"])
+    if (runs["experiment"] == "frontier").any():
+        yield "The frontier", frontier(runs)
 
 
 def compared(runs: pd.DataFrame, experiment: str) -> Iterator[tuple[str, str, dict[str, Any]]]:

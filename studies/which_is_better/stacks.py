@@ -185,7 +185,8 @@ def shares(values: pd.Series) -> dict[str, Any]:
 def signed(sides: Sides, way: str) -> pd.DataFrame:
     """Return the outcome of each stack (`signs`) at the networks that all have."""
     table = pd.DataFrame({stack: ratio[way] for stack, ratio in sides.items()}).dropna()
-    return table.apply(lambda column: signs(column.to_numpy(dtype=float), MARGIN))
+    outcome_of = {name: signs(table[name].to_numpy(dtype=float), MARGIN) for name in table}
+    return pd.DataFrame(outcome_of, index=table.index)
 
 
 def agreement(sides: Sides) -> pd.DataFrame:

@@ -17,9 +17,10 @@ from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
 from minitopo_dc.cli.options.scenario import with_assignments
 from minitopo_dc.clocks import chosen_jobs
 from minitopo_dc.fields import SettingsError
+from minitopo_dc.runners.quic import stacks_of
 from minitopo_dc.runners.sans_io.runner import StackRunner
 from minitopo_dc.scenario import Clock, Scenario
-from minitopo_dc.ways import scenario_of_row, stacks_of, ways_of
+from minitopo_dc.ways import scenario_of_row, ways_of
 from minitopo_dc.workloads import Download
 
 

@@ -96,7 +96,7 @@ def test_spawned_processes_do_not_look_in_the_user_s_directory_either(
 def test_a_module_runs_whatever_the_user_s_directory_holds(tmp_path: Path) -> None:
     for name in ("minitopo_dc", "dataclasses"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('of the user')")
-    command = module_command("minitopo_dc.trace.synthesis")
+    command = module_command("minitopo_dc.trace.embedded")
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stderr.startswith("usage: ")
 

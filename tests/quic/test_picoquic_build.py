@@ -27,18 +27,16 @@ def silent(_text: str) -> None:
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """As for somebody who has not built it: the user's cache, which is empty."""
     monkeypatch.setattr(extension, "checkout", lambda: None)
+    monkeypatch.setattr(extension, "_LOADED", {})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "minitopo-dc" / "picoquic"
 
 
-def test_what_is_missing_is_told_with_the_command_that_makes_it(
-    nowhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_missing_is_told_with_the_command_that_makes_it(nowhere: Path) -> None:
     assert (
         picoquic.EXTENSION.obstacle()
         == "picoquic is not built (get it: minitopo-dc build picoquic)"
     )
-    monkeypatch.setattr(extension, "_LOADED", {})
     with pytest.raises(NotBuiltError, match="minitopo-dc build picoquic"):
         picoquic.EXTENSION.load()
     assert picoquic.EXTENSION.build_directory() == nowhere
@@ -175,6 +173,7 @@ def test_a_user_without_a_home_is_told_of_another_folder(
 
     (tmp_path / "file").touch()
     monkeypatch.setattr(extension, "checkout", lambda: None)
+    monkeypatch.setattr(extension, "_LOADED", {})
     monkeypatch.setattr(extension, "NO_HOME", tmp_path / "file")
     monkeypatch.setattr(Path, "home", no_home)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
@@ -215,6 +214,7 @@ def test_a_damaged_extension_is_told_and_built_anew(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(make, "loading_error", lambda _module, _path: None)
+    monkeypatch.setattr(extension, "_LOADED", {})
 
     def compile_into(_cache: Path, scratch: Path) -> Path:
         (made := scratch / "made.so").write_bytes(b"an extension")

@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.fields.ranges import REPORT_MS
-from minitopo_dc.pdcp import DuplicationRule, PolicyError
+from minitopo_dc.pdcp import DuplicationRule, PolicyError, Timer
 from minitopo_dc.results.judge import blank_result, ok_result
 from minitopo_dc.runs.element_settings import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import DuplicationSettings, Pdcp, Scenario
@@ -238,3 +238,20 @@ def test_each_node_may_desire_a_time_of_its_own(desired_ms: Any, expected_ms: An
     fields = {"backhaul_ms": (0, 5), "desired_ms": desired_ms}
     nodes = FlowControlSettings.check(fields, "flow control").of_legs(2)
     assert tuple(node.desired_ns / 1e6 for node in nodes) == expected_ms
+
+
+@pytest.mark.parametrize(
+    ("setting", "timer", "printed"),
+    [
+        ("40 ms", Timer(40_000_000), 40.0),
+        (200, Timer(200_000_000), 200.0),
+        ("infinity", Timer(), "infinity"),
+        ("adaptive", Timer(is_adaptive=True), "adaptive"),
+    ],
+)
+def test_a_timer_of_a_file_is_a_timer_and_is_printed_as_its_setting(
+    setting: float | str, timer: Timer, printed: float | str
+) -> None:
+    made = Pdcp.check({"t_reordering_ms": setting}, "test")
+    assert made.t_reordering_ms == timer
+    assert made.model_dump()["t_reordering_ms"] == printed

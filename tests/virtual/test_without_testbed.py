@@ -12,7 +12,7 @@ import pytest
 
 from minitopo_dc.cli import main
 from minitopo_dc.clocks import default_clock, real_clock_obstacle
-from minitopo_dc.ways import stacks_of
+from minitopo_dc.runners.quic import stacks_of
 from tests.quic.extension import needs_picoquic
 
 BLOCKED = """

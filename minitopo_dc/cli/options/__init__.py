@@ -36,9 +36,6 @@ TRANSPORTS = (
     "tcp (Linux), quic (aioquic), quic-ngtcp2 (ngtcp2), mptcp (Linux), quic-picoquic (picoquic), "
     "mpquic-picoquic (picoquic), quic-noq (noq), mpquic-noq (noq), icmp (ping), command"
 )
-COMPARED_TRANSPORTS = (
-    *("tcp", "mptcp", "quic-picoquic", "mpquic-picoquic", "quic-noq", "mpquic-noq", "icmp"),
-)
 SEEDS, REAL_SEEDS = 5, 3
 """Repetitions of a comparison; on the real clock, where each takes as long as its transfer."""
 CHOSEN = ("transport", "mode", "leg", "clock")
@@ -102,16 +99,14 @@ def _declared() -> dict[str, dict[str, Any]]:
     return {
         "--clock": {
             "choices": CLOCKS,
-            "help": "real: Linux kernels in real time, needs root; virtual: discrete events "
-            "(default: real where this machine can run it)",
+            "help": "real: Linux, as root; virtual: discrete events (default: real if it can run)",
         },
         "--plugin": {
             "dest": "plugins",
             "action": "append",
             "default": [],
             "metavar": "MODULE",
-            "help": "Python module or file.py with your runners, workloads or split policies; "
-            "repeatable",
+            "help": "your Python module or file.py (docs/plugins.md); repeatable",
         },
         "--jobs": {
             "type": whole,
@@ -175,9 +170,8 @@ def _declared() -> dict[str, dict[str, Any]]:
             "action": "append",
             "default": [],
             "metavar": "FIELD=VALUE",
-            "help": "any other field of a scenario: legs.1.downlink.loss_percent=0.1 (legs count "
-            "from 0, * is all), pdcp.t_reordering_ms=40, ip_version=6; repeatable "
-            "(docs/scenarios.md)",
+            "help": "any field of a scenario: legs.1.downlink.loss_percent=0.1 (from 0, * is "
+            "all); repeatable (docs/scenarios.md)",
         },
         # Minitopo's two files have the names that they have on its own command line.
         "-t --topo_param_file": {
@@ -229,7 +223,7 @@ def add_legs(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LE
         "--uplink-column",
         nargs="+",
         metavar="NAME:UNIT",
-        help="the same for the uplink, in the same trace or in that of --uplink",
+        help="the same in the trace of the uplink",
     )
 
 
@@ -253,15 +247,14 @@ def add_transfer(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="NAME",
         help=f"of {TRANSPORTS}, or a plugin's "
-        f"(default: {' '.join(COMPARED_TRANSPORTS)}, where they can run)",
+        "(default: tcp mptcp icmp and those of --stacks, where they can run)",
     )
     group.add_argument(
         "--stacks",
         nargs="+",
         metavar="STACK",
-        help="stacks of QUIC and MP-QUIC, each DC against the multipath of its own one, unless "
-        "--transports are given (default: on the virtual clock picoquic and noq where they are "
-        "built, on the real clock picoquic)",
+        help="stacks of QUIC, each DC against its own multipath (default: picoquic, on the "
+        "virtual clock noq too where it is built)",
     )
     group.add_argument(
         "--modes",
@@ -274,7 +267,7 @@ def add_transfer(parser: argparse.ArgumentParser) -> None:
         "--leg",
         type=whole,
         metavar="N",
-        help="leg of mode sc (default: each runs, and the table has the better one)",
+        help="leg of mode sc (default: the better one)",
     )
     which = group.add_mutually_exclusive_group()
     words = f"Dual Connectivities, a row each, of {DUALS} (docs/split-policies.md; "

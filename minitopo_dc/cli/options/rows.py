@@ -22,9 +22,9 @@ from minitopo_dc.fields.base import quoted
 from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
 from minitopo_dc.pdcp.policies.policy import policy_names, policy_parameters
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
+from minitopo_dc.runners.quic import mpquic_stacks, stacks_of, transports_of
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Scenario
 from minitopo_dc.scenario.flow import STEERING, is_proxied
-from minitopo_dc.ways import mpquic_stacks, stacks_of, transports_of
 
 PARAMETERS = "pdcp.parameters."
 

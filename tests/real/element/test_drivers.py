@@ -13,7 +13,7 @@ from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.real.element.__main__ import python_reason
 from minitopo_dc.real.element.kernel.loop import RealLoop
 from minitopo_dc.real.element.kernel.rules import leg_mark
-from minitopo_dc.real.element.packets import Wire
+from minitopo_dc.real.element.packets import Datagram, Wire
 from minitopo_dc.router.drivers import LegDriver
 from minitopo_dc.scenario import Pdcp
 from minitopo_dc.scenario.element import ElementSettings
@@ -192,3 +192,9 @@ def test_hosts_in_one_process_and_what_is_not_built_are_python_s(
     assert python_reason(hosts) == "several hosts in one process"
     monkeypatch.setattr(library, "obstacle", lambda: "it is not built")
     assert python_reason(hosts[:1]) == "it is not built"
+
+
+def test_a_queue_tells_bearers_and_sockets_apart_and_no_pdus_of_one_bearer() -> None:
+    first, second, other = (Datagram(datagram(), pdu=pdu) for pdu in ((1, 0), (1, 5), (2, 0)))
+    assert first.flow_id == second.flow_id != other.flow_id
+    assert Datagram(datagram()).flow_id not in (first.flow_id, other.flow_id)
