@@ -99,7 +99,7 @@ def _declared() -> dict[str, dict[str, Any]]:
     return {
         "--clock": {
             "choices": CLOCKS,
-            "help": "real: Linux, as root; virtual: discrete events (default: real if it can run)",
+            "help": "real: Linux, as root; virtual: discrete events (default: real if it can)",
         },
         "--plugin": {
             "dest": "plugins",
