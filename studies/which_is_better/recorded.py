@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import answer_report
 import atsss
 import cells
 import deployable
@@ -33,6 +34,7 @@ from minitopo_dc.campaign.store import read_table
 from minitopo_dc.results.tables.sheet import as_markdown
 
 REPORTS = {
+    "answer": answer_report.report,
     "deployable": deployable.report,
     "campaign": report,
     "schedulers": schedulers.report,
@@ -107,4 +109,6 @@ if __name__ == "__main__":
     plots.save(deployable.figure(networks), PICTURES, "answer", ["png"])
     effects = effect_curves(downloads(recorded(), "download"))
     plots.save(effects, PICTURES, "study-effects", ["png"])
+    decides = answer_report.figure_of(answer_report.tornado(recorded("answer"), "assumption"))
+    plots.save(decides, PICTURES, "what-decides", ["png"])
     plots.save(frontier.figure(recorded("frontier")), PICTURES, "frontier", ["png"])

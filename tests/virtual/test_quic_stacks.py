@@ -191,6 +191,7 @@ def test_without_the_extension_it_is_unsupported_and_says_what_to_do(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("minitopo_dc.extension.checkout", lambda: None)
+    monkeypatch.setattr("minitopo_dc.extension._LOADED", {})
     result = attempt(tmp_path, stack)
     assert result.status == "unsupported"
     assert f"minitopo-dc build {stack}" in result.reason

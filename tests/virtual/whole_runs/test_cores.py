@@ -229,6 +229,7 @@ def test_where_it_is_not_built_runs_are_python_s_and_say_how_to_build_it(
 ) -> None:
     monkeypatch.delenv(library.OTHER, raising=False)
     monkeypatch.setattr("minitopo_dc.extension.checkout", lambda: None)
+    monkeypatch.setattr("minitopo_dc.extension._LOADED", {})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     result = run(tmp_path / "run", "auto", transport="quic", workload={"size_mb": 0.05})
     assert result.details["core"] == (
