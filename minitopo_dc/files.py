@@ -23,8 +23,6 @@ from posix import stat as stat_of
 from posixpath import islink
 from typing import Any, Final
 
-from pydantic_core import to_json
-
 from minitopo_dc.errors import InputError, MinitopoDcError
 
 SPARE_BYTES = 1 << 20
@@ -92,6 +90,8 @@ def json_text(value: Any) -> str:
     It refuses half a character (a surrogate), which the standard library escapes.
     """
     try:
+        from pydantic_core import to_json  # noqa: PLC0415 (who builds a wheel has none)
+
         return to_json(value, indent=1).decode()
     except ValueError:
         return json.dumps(value, indent=1)

@@ -52,11 +52,14 @@ def test_a_name_that_is_none_is_no_attribute() -> None:
 
 SLOW = {"scipy", "distributed", "sklearn", "matplotlib"}
 IMPORT = "from minitopo_dc.cli import {}"
+BEFORE_SETUP = {"pydantic", "pydantic_core", "numpy", "pandas", "yaml"}
+"""What setup.py has not: it builds the native core before anything is installed."""
 
 
 @pytest.mark.parametrize(
     ("program", "slow"),
     [
+        ("import minitopo_dc.extension.make, minitopo_dc.native.library", BEFORE_SETUP),
         (IMPORT.format("run, exec, clean, minitopo"), {"pandas", *SLOW}),
         (IMPORT.format("compare, campaign"), SLOW),
     ],
