@@ -116,7 +116,7 @@ def mutants(path: Path, source: str, share: float, seed: str) -> Iterator[tuple[
     for number, mutation in enumerate(mutations):
         function = mutation.contained_by_top_level_function
         drawn = hashlib.sha256(f"{seed} {path} {number}".encode()).digest()
-        if function is None or int.from_bytes(drawn[:4]) >= share * 2**32:
+        if not isinstance(function, cst.FunctionDef) or int.from_bytes(drawn[:4]) >= share * 2**32:
             continue
         mutant = module.deep_replace(mutation.original_node, mutation.mutated_node).code
         before, after = difference(source, mutant)
