@@ -38,6 +38,10 @@ WORKLOADS: Mapping[str, Any] = {
 }
 
 
+DRX = {"on_ms": 10, "inactivity_ms": 100, "cycle_ms": 160}
+"""Connected-mode DRX of a captured NR network (docs/carriers.md)."""
+
+
 class Points(NamedTuple):
     """The number of networks of each experiment in a version."""
 
@@ -141,23 +145,8 @@ def _of_transport(**fields: Any) -> Change:
 
 
 def _of_legs(**downlink: Any) -> Change:
-    """Return a change of the downlinks of both legs; timers follow from it."""
-
-    def change(made: dc.Scenario, way: str) -> dc.Scenario:
-        legs = [leg.evolve(downlink=downlink) for leg in made.legs]
-        return with_legs(made, way, legs)
-
-    return change
-
-
-def with_legs(made: dc.Scenario, way: str, legs: list[dc.Leg]) -> dc.Scenario:
-    """Return a scenario over other legs, with the timers that belong to them."""
-    control = made.pdcp.flow_control
-    other = made.evolve(legs=legs)
-    if way != DUAL or control is None:
-        return other
-    delays = control.backhaul_ms if isinstance(control.backhaul_ms, tuple) else (5.0,)
-    return other.with_dc("deployable", xn_ms=max(delays))
+    """Return a change of the downlinks of both legs, from which a named DC's timers follow."""
+    return lambda made, _: made.evolve(legs=[leg.evolve(downlink=downlink) for leg in made.legs])
 
 
 def _farther_first(made: dc.Scenario, _way: str) -> dc.Scenario:
@@ -166,16 +155,10 @@ def _farther_first(made: dc.Scenario, _way: str) -> dc.Scenario:
     return made.evolve(primary_leg=other)
 
 
-def _doze(made: dc.Scenario, way: str) -> dc.Scenario:
-    """Return a scenario whose terminals sleep in connected-mode DRX (docs/carriers.md)."""
-    drx = {"on_ms": 10, "inactivity_ms": 100, "cycle_ms": 160}
-    return _of_legs(rlc={"drx": drx})(made, way)
-
-
-def _second_grant(made: dc.Scenario, way: str) -> dc.Scenario:
+def _second_grant(made: dc.Scenario, _way: str) -> dc.Scenario:
     """Return a scenario whose uplink needs a second grant after the buffer status report."""
     legs = [leg.evolve(uplink={"grant_ms": 2 * leg.uplink.grant_ms}) for leg in made.legs]
-    return with_legs(made, way, legs)
+    return made.evolve(legs=legs)
 
 
 def _queues(times: float) -> Callable[[Point], Fields]:
@@ -210,7 +193,7 @@ OF_WAYS: Mapping[str, Change] = {
     "split: proportional": _of_dual(split="proportional"),
     "t-Reordering: 200 ms": _of_dual(t_reordering_ms=200),
     "primary leg and initial path: the other": _farther_first,
-    "DRX: on": _doze,
+    "DRX: on": _of_legs(rlc={"drx": DRX}),
     "uplink: two grants": _second_grant,
 }
 ASSUMPTIONS = (*OF_WAYS, *OF_POINTS)

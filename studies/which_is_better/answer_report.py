@@ -10,12 +10,12 @@ import pandas as pd
 from answer_networks import DUAL, PAIR, RADIO, STACKS, TRANSPORT
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from ratios import DELAY_MARGIN, LEAST, MARGIN, Ratios, by_way, of, percent, shares
+from ratios import DELAY_MARGIN, LEAST, MARGIN, Ratios, by_way, of, shares
 from scipy.stats import sobol_indices
 from ways import ALONE
 
 from minitopo_dc import plots
-from minitopo_dc.statistics import bootstrap_interval, mean_interval, outcomes, signs
+from minitopo_dc.statistics import SEED, bootstrap_interval, mean_interval, signs
 
 COLOURS = {"DC better": "#0072B2", "multipath better": "#D55E00"}
 MEASURES = {
@@ -43,7 +43,7 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
             table = tornado(runs, experiment)
             yield f"What decides: {experiment}", [table, figure_of(table)]
     if "sobol" in ran:
-        yield "Sobol indices of the logarithm of the ratio", indices(of(runs, "sobol"))
+        yield "Sobol indices of the logarithm of the ratio", [indices(of(runs, "sobol"))]
     if "radio" in ran:
         yield "A rule of one term, made of one half and judged at the other", rule(runs)
     if "tcp" in ran:
@@ -87,22 +87,17 @@ def alone(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
         wide = by_way(mine, "goodput_mbps", failed=0.0, ways=(*PAIR, *ALONE))
         best = wide[[*ALONE]].max(axis=1)
         for way in PAIR:
-            counted = outcomes((best / wide[way].clip(lower=1e-9)).to_numpy(float), MARGIN)
-            rows[f"{stack}: one leg against {way}"] = {
-                "better (%)": percent(counted.better),
-                "a tie (%)": percent(counted.tie),
-                "worse (%)": percent(counted.worse),
-            }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("stack")
+            rows[f"{stack}: one leg against {way}"] = best / wide[way].clip(lower=1e-9)
+    return shares(rows)[["better (%)", "a tie (%)", "worse (%)"]].rename_axis("stack")
 
 
 def tornado(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
     """Return by how many points an assumption moves both shares, the largest move first."""
     mine = of(runs, "radio")
-    base = mine[(mine["stack"] == STACKS[0]) & (mine["seed"] == 1)]
+    before = ratio(mine[(mine["stack"] == STACKS[0]) & (mine["seed"] == 1)], runs)
     rows: dict[Any, dict[str, Any]] = {}
     for name, other in of(runs, experiment).groupby("changed", sort=False):
-        pair = paired(ratio(base, runs), ratio(other, runs))
+        pair = paired(before, ratio(other, runs))
         rows[name] = {"networks": len(pair)}
         for side, words in ((1, "DC better"), (-1, "multipath better")):
             moved = move(pair, side)
@@ -152,11 +147,11 @@ def figure_of(table: pd.DataFrame) -> Figure:
     return drawn
 
 
-def indices(runs: pd.DataFrame) -> pd.DataFrame:
+def indices(runs: pd.DataFrame) -> pd.DataFrame | str:
     """Return first-order and total Sobol indices of each factor, with bootstrap intervals.
 
-    The estimator is that of Saltelli et al. (2010). A network that lacks a run is left out of all
-    matrices; a run that failed has the least ratio.
+    The estimator is that of Saltelli et al. (2010), which needs the whole design, in whose matrices
+    a place is the same point; a run that failed has the least ratio.
     """
     labels = ["matrix", *RADIO]
     wide = runs.assign(goodput=runs["goodput_mbps"].where(runs["status"] == "ok", 0.0))
@@ -164,12 +159,14 @@ def indices(runs: pd.DataFrame) -> pd.DataFrame:
     ratios = (wide[DUAL] / wide[TRANSPORT].clip(lower=1e-9)).clip(LEAST, 1 / LEAST)
     logs = pd.Series(np.log(ratios), index=wide.index)
     matrices = {name: values.to_numpy(float) for name, values in logs.groupby("matrix", sort=False)}
-    size = min(map(len, matrices.values()))
-    size = 1 << (size.bit_length() - 1)  # a balanced beginning of the design
-    first, second = (matrices[name][:size] for name in "AB")
-    swapped = np.stack([matrices[f"AB {name}"][:size] for name in RADIO])[:, np.newaxis, :]
+    sizes = {len(values) for values in matrices.values()}
+    if len(matrices) < 2 + len(RADIO) or len(sizes) > 1 or logs.isna().any():
+        return "Runs of the design are missing, without which there are no indices."
+    first, second = matrices["A"], matrices["B"]
+    swapped = np.stack([matrices[f"AB {name}"] for name in RADIO])[:, np.newaxis, :]
     parts: Any = {"f_A": first[np.newaxis], "f_B": second[np.newaxis], "f_AB": swapped}
-    found = sobol_indices(func=parts, n=size)
+    found = sobol_indices(func=parts, n=len(first))
+    np.random.seed(SEED)
     drawn = found.bootstrap(0.95, 999)
     return pd.DataFrame(
         {
@@ -224,10 +221,15 @@ def rule(runs: pd.DataFrame) -> pd.DataFrame:
         for limit in known[factor].quantile(np.linspace(0.1, 0.9, 9))
         for words, sign in (("above", 1), ("below", -1))
     }
-    best = min(terms, key=lambda words: regret(known, terms[words]).mean())
+    best = min(terms, key=lambda words: regret(known, obeyed(known, *terms[words])).mean())
     rows = {}
-    for words, term in {best: terms[best], "always DC": None, "always multipath": False}.items():
-        lost = regret(unseen, term)
+    choices = {
+        best: obeyed(unseen, *terms[best]),
+        "always DC": pd.Series(True, index=unseen.index),
+        "always multipath": pd.Series(False, index=unseen.index),
+    }
+    for words, takes_dual in choices.items():
+        lost = regret(unseen, takes_dual)
         interval = mean_interval(list(lost))
         rows[words] = {
             "regret held out (%)": f"{lost.mean():.1f} ({interval.low:.1f} to {interval.high:.1f})",
@@ -236,12 +238,12 @@ def rule(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("rule")
 
 
-def regret(table: pd.DataFrame, term: Any) -> Ratios:
-    """Return the goodput lost by a rule, in percent of the better side's, by network."""
+def obeyed(table: pd.DataFrame, factor: str, limit: float, sign: int) -> pd.Series[bool]:
+    """Return at which networks a term says DC: a factor is above the limit (sign 1), or below."""
+    return sign * table[factor] > sign * limit
+
+
+def regret(table: pd.DataFrame, takes_dual: pd.Series[bool]) -> Ratios:
+    """Return the goodput lost by a choice, in percent of the better side's, by network."""
     ratios = table["ratio"].clip(LEAST, 1 / LEAST)
-    if term is None or term is False:
-        takes_dual = pd.Series(term is None, index=table.index)
-    else:
-        factor, limit, sign = term
-        takes_dual = sign * table[factor] > sign * limit
     return 100 * (1 - (ratios.where(takes_dual, 1.0) / ratios.clip(lower=1.0)))
