@@ -234,17 +234,19 @@ def kinds(table: pd.DataFrame) -> list[dict[str, pd.Series[bool]]]:
 
 def of_bound(runs: pd.DataFrame) -> pd.DataFrame:
     """Return quartiles of each way's goodput over the bound of its network (docs/results.md)."""
-    alone = read_table(REFERENCE / "runs.parquet")
-    alone = alone[(alone["experiment"] == "download") & alone["way"].isin(ALONE)]
+    legs = read_table(REFERENCE / "runs.parquet")
+    legs = legs[(legs["experiment"] == "download") & legs["way"].isin(ALONE)]
+    alone = legs.pivot_table("goodput_mbps", "point", "way").max(axis=1)
     reached = speeds(runs, "download")
-    alone = alone.pivot_table("goodput_mbps", "point", "way").max(axis=1)
     reached["the better leg alone"] = alone.reindex(reached.index.get_level_values("point")).array
-    points = reached.index.to_frame().to_dict("records")
+    names = [str(name) for name in reached.index.names]
+    points = [dict(zip(names, key, strict=True)) for key in reached.index]
     bounds = [dc.results.bound_mbps(dc.Scenario(**fields_of(point))) for point in points]
-    names = NAMES | {"multipath": "MP-QUIC"}
-    table = reached.div(bounds, axis=0).rename(columns=names).quantile(list(QUARTILES)).T
-    order = ["the better leg alone", *names.values()]
-    return table.set_axis(QUARTILES.values(), axis=1).reindex(order).dropna().map("{:.2f}".format)
+    words = NAMES | {"multipath": "MP-QUIC"}
+    table = reached.div(bounds, axis=0).rename(columns=words).quantile(list(QUARTILES)).T
+    order = ["the better leg alone", *words.values()]
+    table = table.set_axis(list(QUARTILES.values()), axis=1)
+    return table.reindex(order).dropna().map("{:.2f}".format)
 
 
 QUARTILES = {0.25: "first quartile", 0.5: "median", 0.75: "third quartile", 1.0: "greatest"}
