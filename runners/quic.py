@@ -107,7 +107,7 @@ class DatagramRunner(Runner):
             )
 
     def options(self, transfer: Transfer) -> QuicOptions:
-        """Return a transfer's options."""
+        """Return the options of a transfer, with their defaults."""
         return self.options_type.check(transfer.options, f"runner {self.name}")
 
 
