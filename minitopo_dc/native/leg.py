@@ -100,6 +100,7 @@ def native_rlc(rlc: RlcParameters) -> Any:
             "acknowledged": rlc.mode == "am",
             "in_order": rlc.in_order,
             "slot": _fitting(rlc.slot_ns),
+            "slot_lead": _fitting(rlc.slot_lead_ns()),
             "harq_rtt": _fitting(rlc.harq_rtt_ns),
             "harq_retransmissions": _fitting(rlc.harq_retransmissions),
             "status": _fitting(rlc.status_ns),

@@ -195,6 +195,11 @@ class RlcLeg(QueuedLeg[T]):
         """Return the mean propagation delay in ns, and what HARQ and TDD add on average."""
         return self._reassembly.delay.mean_ns + self._rlc.mean_wait_ns()
 
+    @property
+    def slot_lead_ns(self) -> int:
+        """Return in what time (ns) the mean rate passes two of the largest slots of the pattern."""
+        return self._rlc.slot_lead_ns()
+
     def backlog_bytes(self, *, now: int) -> int:
         """Return the bytes not sent yet, and those to be sent again (TS 38.322, clause 5.5)."""
         self._advance(now)

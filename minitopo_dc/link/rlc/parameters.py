@@ -154,6 +154,13 @@ class RlcParameters:
         if self.discard_ns is not None and self.discard_ns < 1:
             raise ValueError(f"discard_ns = {self.discard_ns} (allowed: 1 or more, or none)")
 
+    def slot_lead_ns(self) -> int:
+        """Return in what time (ns) the mean rate passes what two of the largest slots carry.
+
+        These are the slot that is sent and the next, which has to be filled beforehand.
+        """
+        return round(2 * self.slot_ns * (self.tdd or TddPattern()).largest)
+
     def mean_wait_ns(self) -> int:
         """Return the mean delay (ns) of HARQ for what it delivers, and of the pattern's waits.
 

@@ -190,6 +190,7 @@ struct leg {
     rng delay_random, loss_random;
     int64_t limit_packets, limit_bytes, mtu;
     int64_t grant;       /* what a packet waits that finds nothing under way, ns */
+    int64_t slot_lead;   /* in what time the mean rate passes two slots, ns; 0: there are none */
     int64_t zero;        /* of the capacity's time */
     int64_t since;       /* it can serve: it was started or went up or down */
     int64_t repetitions; /* their mean delay, ns */

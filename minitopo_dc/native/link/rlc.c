@@ -496,6 +496,7 @@ void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_rand
     made->begin = made->wake = NEVER;
     sdus_begin(&made->sdus, self, is);
     self->rlc = made;
+    self->slot_lead = is->slot_lead;
     self->kind = &rlc_leg;
 }
 
