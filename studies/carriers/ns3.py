@@ -22,7 +22,6 @@ import pandas as pd
 import minitopo_dc as dc
 from minitopo_dc.link.rlc.leg import RlcLeg
 from minitopo_dc.numbers import significant
-from minitopo_dc.scenario.carriers import LteCarrier
 
 TABLE = Path(__file__).parent / "reference" / "ns3.csv"
 US, MS = 1_000, 1_000_000
@@ -191,11 +190,11 @@ def main() -> None:
     options = parser.parse_args()
     if options.packets:
         chosen = next(case for case in cases() if case.name == options.packets)
-        print(*show(chosen, options.program), sep="\n")
+        print(*show(chosen, options.program), sep="\n")  # noqa: T201
     else:
         table = pd.DataFrame([row(case, options.program) for case in cases()])
         table.to_csv(TABLE, index=False)
-        print(table.to_string(index=False))
+        print(table.to_string(index=False))  # noqa: T201
 
 
 if __name__ == "__main__":
