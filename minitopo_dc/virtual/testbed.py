@@ -13,10 +13,9 @@ from typing import Any, ClassVar, Literal, TextIO
 from minitopo_dc.capture import CaptureFile
 from minitopo_dc.router.recorder import Recorder, SeriesWriter
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.element_settings import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
-from minitopo_dc.scenario.element import wifi_paths
+from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.virtual.connection import AnyConnection, SansIoConnection
 from minitopo_dc.virtual.core import core_of
@@ -213,18 +212,22 @@ class PathSeries:
         self._file.close()
 
 
+Hosts = tuple[ElementSettings, ElementSettings]
+"""The settings of gnb and ue."""
+
+
 class VirtualTestbed:
-    """The network and its end hosts, as on the real clock; its files go to `directory`.
+    """The network and its end hosts, as on the real clock.
 
     Args:
         scenario: what is run.
-        directory: gets the files.
+        hosts: the settings of gnb and ue (`router_settings`), whose directory gets the files.
         core: which core computes it (`core_name`).
     """
 
     __test__ = False  # not a test class
 
-    def __init__(self, scenario: Scenario, directory: Path, core: str) -> None:
+    def __init__(self, scenario: Scenario, hosts: Hosts, core: str) -> None:
         self.core = core_of(scenario, core)
         self.loop = self.core.loop
         self._scenario = scenario
@@ -232,7 +235,7 @@ class VirtualTestbed:
         numbers, version = range(1, len(scenario.legs) + 1), scenario.ip_version
         leg_of = {client_address(leg, version): leg for leg in numbers}
         processing = round(scenario.virtual.processing_delay_ms * 1e6)
-        hosts = (gnb_settings(scenario, directory), ue_settings(scenario, directory))
+        directory = hosts[0].directory
         paths = wifi_paths(hosts)
         self.gnb, self.ue = (
             self.core.element(settings, leg_of=leg_of, processing_ns=processing, paths=paths)

@@ -134,7 +134,7 @@ class StackRunner(BuiltInQuicRunner):
 
     def virtual(self) -> VirtualTransport | None:
         """Return both ends for the virtual clock, as the stack takes time as an argument."""
-        from minitopo_dc.runners.sans_io.tunnel import make_pair  # noqa: PLC0415 (its weight)
+        from minitopo_dc.runners.sans_io.virtual import make_pair  # noqa: PLC0415 (it imports this)
 
         return partial(make_pair, self.library)
 
