@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from minitopo_dc.plots.over_time import drive as drive
 from minitopo_dc.plots.over_time import legs as legs
+from minitopo_dc.plots.over_time import rates as rates
 from minitopo_dc.plots.over_time import series as series
 from minitopo_dc.plots.over_time import session as session
 from minitopo_dc.plots.over_time import timeline as timeline

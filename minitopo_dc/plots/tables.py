@@ -21,7 +21,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import CenteredNorm, LogNorm, Normalize
-from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.ticker import Locator, LogLocator, MaxNLocator, NullLocator
 
 from minitopo_dc import statistics
 from minitopo_dc.numbers import significant
@@ -43,6 +43,8 @@ WIDE = 20.0
 """The ratio of most values to the least from which on an axis is logarithmic."""
 BOUND = "bound_mbps"
 BOUND_LINE: Any = {"color": "0.55", "linewidth": 1.0, "zorder": 0.95}
+LEAST_TICKS = 3
+"""Of a bar of colours: two do not say whether it is logarithmic."""
 LEAST_GAP = 0.08
 """The part of an axis between two swept values from which on there is room for a number at each."""
 BAR_INCHES, FRAME_INCHES, GAP_BARS = 0.17, 0.6, 0.7
@@ -223,8 +225,9 @@ def map(
     axes.set(xlabel=label_of(x), ylabel=label_of(y))
     if (figure := axes.get_figure(root=True)) is not None and len(known):
         bar = figure.colorbar(colours, ax=axes, pad=0.02, aspect=25, label=label_of(z))
-        if isinstance(colours.norm, LogNorm):
-            _log_axis(bar.ax, "y")
+        bar.ax.yaxis.set_minor_locator(NullLocator())
+        ticks = _bar_ticks(colours.norm)
+        bar.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
     return axes
 
 
@@ -265,7 +268,7 @@ def _bar_rows(runs: pd.DataFrame, x: str, by: str | None, y: str) -> pd.DataFram
 def _draw_bars(axes: Axes, rows: pd.DataFrame, look: Look, label: str) -> None:
     # White hatches are of what has hollow markers, so that bars can be told apart in grey.
     face: Any = {"color": look.colour, "edgecolor": "white", "linewidth": 0, "label": label}
-    line = {"ecolor": "#111111", "elinewidth": 0.8, "capsize": 0}  # nothing is seen of none
+    line = {"ecolor": theme.INK, "elinewidth": 0.8, "capsize": 0}  # nothing is seen of none
     reach, hatch = rows["reach"].fillna(0), "////" if look.hollow else ""
     long = axes.barh(rows["at"], rows["mean"].fillna(0), 0.92, xerr=reach, hatch=hatch,
                      error_kw=line, **face)  # fmt: skip
@@ -298,16 +301,34 @@ def _log_axis(axes: Axes, which: Literal["x", "y"]) -> None:
     axis.set(major_locator=locator, major_formatter="{x:g}", minor_formatter="")
 
 
+def _bar_ticks(norm: Normalize) -> list[float]:
+    """Return at least three values at which a bar of colours has labels."""
+    low, high = float(norm.vmin or 0), float(norm.vmax or 0)
+    linear = MaxNLocator(5, min_n_ticks=LEAST_TICKS)
+    locators: list[Locator] = [LogLocator(subs=(1, 2, 5), numticks=12)] * isinstance(
+        norm, LogNorm
+    ) + [linear]
+    for locator in locators:
+        ticks = [float(tick) for tick in locator.tick_values(low, high) if low <= tick <= high]
+        if len(ticks) >= LEAST_TICKS:
+            return ticks
+    return [low, (low + high) / 2, high]
+
+
 def _scale(
     values: pd.Series[Any], level: float | None, limits: tuple[float, float] | None
 ) -> ScalarMappable:
     low, high = limits or ((values.min(), values.max()) if len(values) else (0.0, 1.0))
+    if low == high:  # one value has colours beside it, or its bar would have no length
+        low, high = low - 0.05 * abs(low or 1), high + 0.05 * abs(high or 1)
     if level is None:
-        return ScalarMappable(Normalize(low, high), "viridis")
+        return ScalarMappable(Normalize(low, high), theme.RISING)
     if level > 0 and low > 0:
         most = max(high / level, level / low, 1.01)
-        return ScalarMappable(LogNorm(level / most, level * most), "RdBu_r")
-    return ScalarMappable(CenteredNorm(level, max(high - level, level - low, 1e-9)), "RdBu_r")
+        return ScalarMappable(LogNorm(level / most, level * most), theme.DIVERGING)
+    return ScalarMappable(
+        CenteredNorm(level, max(high - level, level - low, 1e-9)), theme.DIVERGING
+    )
 
 
 def _cells(axes: Axes, grid: pd.DataFrame, colours: ScalarMappable) -> None:
