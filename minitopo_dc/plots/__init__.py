@@ -20,6 +20,7 @@ from minitopo_dc.plots.tables import cdf as cdf
 from minitopo_dc.plots.tables import comparison as comparison
 from minitopo_dc.plots.tables import curves as curves
 from minitopo_dc.plots.tables import map as map
+from minitopo_dc.plots.tables import packets as packets
 from minitopo_dc.plots.theme import Look as Look
 from minitopo_dc.plots.theme import looks as looks
 from minitopo_dc.plots.theme import ordered as ordered

@@ -14,6 +14,7 @@ finite value. All functions share these arguments, and raise InputError for a mi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -24,9 +25,11 @@ from matplotlib.colors import CenteredNorm, LogNorm, Normalize
 from matplotlib.ticker import Locator, LogLocator, MaxNLocator, NullLocator
 
 from minitopo_dc import statistics
+from minitopo_dc.fields import Direction
 from minitopo_dc.numbers import significant
 from minitopo_dc.plots import theme
 from minitopo_dc.plots.theme import Look, style
+from minitopo_dc.results.measures.account import CAUSES, packet_account
 from minitopo_dc.results.tables.runs import (
     check_columns,
     is_number,
@@ -192,6 +195,42 @@ def cdf(
     axes.set(xlabel=label_of(y), ylabel="cumulated share", ylim=(0, 1.01))
     if by is not None:
         theme.legend(axes)
+    return axes
+
+
+@style()
+def packets(
+    runs: Mapping[str, Path | str], *, direction: Direction = "downlink", ax: Axes | None = None
+) -> Axes:
+    """Draw where packets were lost: the share of those offered, summed up along a packet's way.
+
+    >>> plots.packets({"DC": "results/dc", "MP-QUIC": "results/mpquic"})
+
+    All places of loss have a tick, from where a packet begins down to where it arrives, and a line
+    has a marker where its packets were lost. A copy that is lost counts, too. `packet_account` has
+    the numbers, and its `sentence` all of them.
+
+    Args:
+        runs: directories of runs that are ok, by their ways.
+        direction: of the packets.
+        ax: drawn on; None: a new figure of a page's width.
+
+    Raises:
+        ResultError: a summary of a run is missing or broken.
+    """
+    axes = ax or theme.grid_of(theme.new_figure(theme.PAGE_INCHES, 3.2))[0, 0]
+    places = np.arange(len(CAUSES))
+    ends = np.add.outer(places, (-0.5, 0, 0.5)).ravel()  # of a place; its marker is in the middle
+    for way, look in theme.looks(runs).items():
+        account = packet_account(Path(runs[way]), direction)
+        lost = np.array([account.losses[cause] for cause in CAUSES])
+        shares = np.repeat(100 * np.cumsum(lost) / max(1, account.offered), 3)
+        marked = (3 * np.flatnonzero(lost) + 1).tolist()
+        axes.plot(shares, ends, label=way, markevery=marked, **look.line)
+    axes.set_yticks(places, [cause.words for cause in CAUSES.values()])
+    axes.set(ylim=(len(CAUSES) - 0.5, -0.5), xlim=(0, None))
+    axes.set_xlabel("packets lost up to here (%)")
+    theme.legend(axes)
     return axes
 
 

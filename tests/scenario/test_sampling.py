@@ -19,7 +19,7 @@ LEGS = [{"rate_mbps": 6}, {"rate_mbps": 4}]
         ({"workload": {"size_mb": 1.26}}, 100),
         ({"workload": {"size_mb": 0.6}, "statistics_ms": 50}, 5),
         ({"workload": {"size_mb": 0.001}, "statistics_ms": 1}, 1),
-        ({"workload": {"kind": "realtime", "duration_s": 0.5}}, 10),
+        ({"workload": {"kind": "realtime", "duration_s": 0.5}, "statistics_ms": 500}, 50),
         ({"workload": {"kind": "realtime", "duration_s": 1.1}}, 100),
         ({"workload": {"duration_s": 0.5}}, 10),
         ({"workload": {"kind": "command", "client": ["true"]}}, 100),
