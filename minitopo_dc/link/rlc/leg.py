@@ -16,7 +16,8 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
 * The receiver knows that it lacks a block by the slot of the first later one that it decodes, and
   has told `status_ns` after its begin; then RLC sends again what HARQ has given up. If nothing
   later arrives, it does so `status_ns` after the latest new block. What is lost again is told in
-  the next report, `status_prohibit_ns` later (t-Reassembly and t-PollRetransmit: TS 38.322, clause 5.3).
+  the next report, `status_prohibit_ns` later (t-Reassembly and t-PollRetransmit of TS 38.322,
+  clause 5.3).
 * Whether a block was decoded is known at the end of its slot; an SDU is complete with its last one.
 * The queue counts what is not sent once to its last bit by the end of a slot. Its discipline, if
   any, is asked of a packet when it joins, and at the begin of the slot that would carry its first
