@@ -86,12 +86,17 @@ def cases(version: str) -> Iterator[Case]:
     seeds = (1, 2, 3) if version != "quick" else (1,)
     for point, stack in product(networks[: number.radio], STACKS):
         yield from at("radio", point, stack, seeds)
-    lossy = [{**point, "control": "cubic"} for point in dc.campaign.sobol(512, DOWNLOADS)]
-    for point, stack in product(lossy[: number.losses], STACKS):
-        yield from at("losses", point, stack, seeds)
+    for point, stack, name in product(networks[: number.workloads], STACKS, WORKLOADS):
+        labels = {"workload_kind": name}
+        yield from at("workloads", point, stack, (1,), labels=labels, only=PAIR)
+    for point in networks[: number.tcp]:
+        yield from at("tcp", {**point, "control": "cubic"}, KERNEL, (1,), only=PAIR)
     some = networks[: number.assumption]
     for point, name in product(some, ASSUMPTIONS):
         yield from changed("assumption", point, [name])
+    lossy = [{**point, "control": "cubic"} for point in dc.campaign.sobol(512, DOWNLOADS)]
+    for point, stack in product(lossy[: number.losses], STACKS):
+        yield from at("losses", point, stack, seeds)
     for point, names in product(some, PARTNERS):
         yield from changed("partners", point, names)
     for point, names in product(lossy[: number.isolated], ISOLATED):
@@ -100,12 +105,6 @@ def cases(version: str) -> Iterator[Case]:
         yield from beside(point, count)
     for matrix, drawn in saltelli(number.sobol):
         yield from at("sobol", drawn, STACKS[0], (1,), labels={"matrix": matrix}, only=PAIR)
-    for point, stack, name in product(networks[: number.workloads], STACKS, WORKLOADS):
-        labels = {"workload_kind": name}
-        yield from at("workloads", point, stack, (1,), labels=labels, only=PAIR)
-    for point in networks[: number.tcp]:
-        yield from at("tcp", {**point, "control": "cubic"}, KERNEL, (1,), only=PAIR)
-
 
 def at(
     experiment: str,
