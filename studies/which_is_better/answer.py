@@ -106,6 +106,7 @@ def cases(version: str) -> Iterator[Case]:
     for matrix, drawn in saltelli(number.sobol):
         yield from at("sobol", drawn, STACKS[0], (1,), labels={"matrix": matrix}, only=PAIR)
 
+
 def at(
     experiment: str,
     point: Point,
