@@ -100,6 +100,7 @@ def native_rlc(rlc: RlcParameters) -> Any:
             "acknowledged": rlc.mode == "am",
             "in_order": rlc.in_order,
             "slot": _fitting(rlc.slot_ns),
+            "slot_lead": _fitting(rlc.slot_lead_ns()),
             "harq_rtt": _fitting(rlc.harq_rtt_ns),
             "harq_retransmissions": _fitting(rlc.harq_retransmissions),
             "status": _fitting(rlc.status_ns),
@@ -178,15 +179,17 @@ class NativeLeg:
         lib.leg_set_capacity(self.pointer, serves, 0)
         lib.leg_set_delay(self.pointer, *delay, 0)
         lib.leg_set_loss(self.pointer, *loss, 0)
-        self._left_out = {"dropped_mtu"} if parameters.mtu_bytes is None else set()
+        left_out = {"dropped_mtu"} if parameters.mtu_bytes is None else set()
         if parameters.discipline is None:
-            self._left_out |= OF_DISCIPLINE
+            left_out |= OF_DISCIPLINE
         else:
             kind, numbers = native_discipline(parameters.discipline)
             lib.leg_set_discipline(
                 self.pointer, kind, numbers, len(numbers), random_state(queue_rng)
             )
         self._counters = self._ffi.new("leg_counters *")
+        self._kind = LegStatistics if rlc is None else RlcStatistics
+        self._names = [it.name for it in fields(self._kind) if it.name not in left_out]
         self._rlc = rlc
         if rlc is not None:
             block_rng = random_state(Random(rng.getrandbits(64)))
@@ -244,9 +247,7 @@ class NativeLeg:
         """Return counters and gauges as of the last call."""
         counters = self._counters
         self._lib.leg_count(self.pointer, counters)
-        kind = LegStatistics if self._rlc is None else RlcStatistics
-        names = [field.name for field in fields(kind) if field.name not in self._left_out]
-        return kind(**{name: getattr(counters, name) for name in names})
+        return self._kind(**{name: getattr(counters, name) for name in self._names})
 
     def _set_block_error(self, rlc: RlcParameters, now: int) -> None:
         wait = rlc.mean_wait_ns()

@@ -31,11 +31,12 @@ typedef struct {
     int64_t on, inactivity, cycle, short_cycle, short_cycles;
 } drx_cycles;
 
-/* RLC and HARQ; `discard` in ns, NEVER: not at all. A scheduling request is sent each `sr`, first at `request`. */
+/* RLC and HARQ; `discard` in ns, NEVER: not at all. A scheduling request is sent each `sr`, first at `request`. In
+ * `slot_lead` the mean rate passes two of the largest slots. */
 typedef struct {
     int acknowledged, in_order;
-    int64_t slot, harq_rtt, harq_retransmissions, status, status_prohibit, max_retx_threshold, discard, phase, sr;
-    int64_t request, header_bytes, status_bits, nack_bits;
+    int64_t slot, slot_lead, harq_rtt, harq_retransmissions, status, status_prohibit, max_retx_threshold, discard;
+    int64_t phase, sr, request, header_bytes, status_bits, nack_bits;
     tdd_pattern tdd;
     drx_cycles drx;
 } rlc_parameters;

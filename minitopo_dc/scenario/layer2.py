@@ -134,8 +134,8 @@ class RlcSettings(Settings):
     harq_retransmissions: Annotated[int, Field(ge=0, le=27)] = _RLC.harq_retransmissions
     """The most retransmissions; at most 27, as maxHARQ-Tx ends at n28 (TS 36.331)."""
     status_ms: Milliseconds = _RLC.status_ns / NS_PER_MS
-    """The time from a block's first transmission to the first by RLC of what HARQ could not
-    deliver."""
+    """The time from when the receiver has a later block than one that it lacks to when its report
+    has told (t-Reassembly and the report's way), or from the last block if none follows."""
     status_prohibit_ms: LeftOut[Milliseconds] = _RLC.status_prohibit_ns / NS_PER_MS
     """t-StatusProhibit: the least time between status reports, which take capacity of the other
     direction; `am` alone has them."""

@@ -13,6 +13,11 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
   the first slot of the other direction that begins `status_prohibit_ns` or more after the slot of
   the last one, and at most fills it. A slot that nothing else needs carries it at no cost: it waits
   for no grant, and neither delays nor spares a request of a packet.
+* The receiver knows that it lacks a block by the slot of the first later one that it decodes, and
+  has told `status_ns` after its begin; then RLC sends again what HARQ has given up. If nothing
+  later arrives, it does so `status_ns` after the latest new block. What is lost again is told in
+  the next report, `status_prohibit_ns` later (t-Reassembly and t-PollRetransmit of TS 38.322,
+  clause 5.3).
 * Whether a block was decoded is known at the end of its slot; an SDU is complete with its last one.
 * The queue counts what is not sent once to its last bit by the end of a slot. Its discipline, if
   any, is asked of a packet when it joins, and at the begin of the slot that would carry its first
@@ -195,6 +200,11 @@ class RlcLeg(QueuedLeg[T]):
         """Return the mean propagation delay in ns, and what HARQ and TDD add on average."""
         return self._reassembly.delay.mean_ns + self._rlc.mean_wait_ns()
 
+    @property
+    def slot_lead_ns(self) -> int:
+        """Return in what time (ns) the mean rate passes two of the largest slots of the pattern."""
+        return self._rlc.slot_lead_ns()
+
     def backlog_bytes(self, *, now: int) -> int:
         """Return the bytes not sent yet, and those to be sent again (TS 38.322, clause 5.5)."""
         self._advance(now)
@@ -310,8 +320,14 @@ class RlcLeg(QueuedLeg[T]):
         """Return from when on there is something to send (ns), None if there is nothing."""
         first = self._queue.first()
         queued = None if first is None else self._sendable(first)
-        moments = (queued, self._harq.first_due(), self._retransmissions.first_due())
+        again = self._retransmissions
+        polled = self._polled() if again.has_unmissed else None
+        moments = (queued, polled, self._harq.first_due(), again.first_due())
         return min((moment for moment in moments if moment is not None), default=None)
+
+    def _polled(self) -> int:
+        """Return when what the receiver does not miss goes again, if no new block is sent (ns)."""
+        return self._active + self._rlc.status_ns
 
     def _sendable(self, sdu: RlcSdu[T]) -> int:
         """Return from when on an SDU of the queue may be sent (ns)."""
@@ -333,6 +349,8 @@ class RlcLeg(QueuedLeg[T]):
         self._free = end = begin + self._slots.length
         blocks, room = self._harq.resend(bits, begin)
         room -= min(room, status)
+        if self._retransmissions.has_unmissed and begin >= self._polled():
+            self._retransmissions.miss(NEVER, begin)
         segments = list(self._segments(room, begin))
         if segments:
             self._active = begin
@@ -342,6 +360,7 @@ class RlcLeg(QueuedLeg[T]):
             outcome = self._harq.outcome(block, self._slots.again(begin))
             if outcome is BlockOutcome.DECODED:
                 self._reassembly.receive(block.segments, end)
+                self._miss(block, begin, end)
                 self._report(end)
             elif outcome is BlockOutcome.GIVEN_UP:
                 self._given_up(block, end)
@@ -403,10 +422,24 @@ class RlcLeg(QueuedLeg[T]):
             sdu.retransmitted += 1
             if self._rlc.mode == "um" or sdu.retransmitted > self._rlc.max_retx_threshold:
                 self._lose(sdu)
-        due = max(end, block.first + self._rlc.status_ns)
         for segment in block.segments:
             if not segment[0].gone:
-                self._retransmissions.put(due, segment)
+                self._send_again(block, segment, end)
+
+    def _send_again(self, block: Block[T], segment: Segment[T], end: int) -> None:
+        """Let RLC send a segment again as soon as the receiver has reported that it lacks it."""
+        if segment[0].retransmitted > 1:
+            self._retransmissions.put(end + self._rlc.status_prohibit_ns, segment)
+        elif block.missed is not None:
+            due = max(end, block.missed + self._rlc.status_ns)
+            self._retransmissions.put(due, segment)
+        else:
+            self._retransmissions.put_unmissed(block.first, segment)
+
+    def _miss(self, decoded: Block[T], begin: int, end: int) -> None:
+        """Let the receiver miss what was sent before a block that was decoded at `end` (ns)."""
+        self._harq.miss(decoded.first, begin)
+        self._retransmissions.miss(decoded.first, max(end, begin + self._rlc.status_ns))
 
     def _lose(self, sdu: RlcSdu[T]) -> None:
         """Give up an SDU, so that the rest of it is not sent."""

@@ -93,8 +93,10 @@ class RlcParameters:
             for each: gains of combining transmissions are not modelled.
         harq_rtt_ns: from the beginning of a failed transmission to that of the next one.
         harq_retransmissions: at most so many of a block, then HARQ gives up.
-        status_ns: from the beginning of a block's first transmission to when the receiver's status
-            report has told what of it is missing; never before HARQ has given up.
+        status_ns: from the slot by which the receiver knows that it lacks a block, as it has a
+            later one, to when its report has told (t-Reassembly and the report's way); never before
+            HARQ has given up. If nothing later arrives: from the latest new block on (t-PollRetransmit).
+            What is lost again is told at most `status_prohibit_ns` later.
         status_prohibit_ns: between status reports at least (t-StatusProhibit); each takes
             `STATUS_BYTES` of the other direction, and `NACK_BYTES` more for each block that HARQ
             has given up since the last one.
@@ -153,6 +155,13 @@ class RlcParameters:
                 raise ValueError(f"{name} = {getattr(self, name)} (allowed: {least} or more)")
         if self.discard_ns is not None and self.discard_ns < 1:
             raise ValueError(f"discard_ns = {self.discard_ns} (allowed: 1 or more, or none)")
+
+    def slot_lead_ns(self) -> int:
+        """Return in what time (ns) the mean rate passes what two of the largest slots carry.
+
+        These are the slot that is sent and the next, which has to be filled beforehand.
+        """
+        return round(2 * self.slot_ns * (self.tdd or TddPattern()).largest)
 
     def mean_wait_ns(self) -> int:
         """Return the mean delay (ns) of HARQ for what it delivers, and of the pattern's waits.

@@ -137,12 +137,20 @@ static int64_t sendable(const leg *self, const rlc_sdu *what)
     return later(what->pushed, self->rlc->granted);
 }
 
+/* When what the receiver does not miss is sent again, if no new block is sent. */
+static int64_t polled(const leg *self)
+{
+    return self->rlc->active + self->rlc->is.status;
+}
+
 /* From when on there is something to send. */
 static int64_t ready(leg *self)
 {
     const rlc_sdu *first = sdus_first(&self->rlc->sdus);
     int64_t repeated = earlier(harq_first_due(&self->rlc->harq), sdus_again_due(&self->rlc->sdus));
 
+    if (sdus_has_unmissed(&self->rlc->sdus))
+        repeated = earlier(repeated, polled(self));
     return first == NULL ? repeated : earlier(sendable(self, first), repeated);
 }
 
@@ -201,19 +209,27 @@ static void count_failure(leg *self, const block *what)
         sdus_purge_again(&own->sdus);
 }
 
+/* When the receiver has reported that it lacks what HARQ gave up; NEVER: it does not miss it yet. */
+static int64_t reported(const rlc *own, const block *what, const rlc_sdu *whose, int64_t now)
+{
+    if (whose->retransmitted > 1)
+        return now + own->is.status_prohibit;
+    return what->missed == NEVER ? NEVER : later(now, what->missed + own->is.status);
+}
+
 /* Let RLC send again what HARQ gave up. */
 static void given_up(leg *self, const block *what, int64_t now)
 {
     rlc *own = self->rlc;
-    int64_t due = later(now, what->first + own->is.status);
 
     own->nacks++;
     count_failure(self, what);
     for (uint64_t i = 0; i < segment_ring_count(&what->segments); i++) {
         const rlc_segment *part = segment_ring_at(&what->segments, i);
+        const rlc_sdu *whose = sdus_active(&own->sdus, part->number);
 
-        if (sdus_active(&own->sdus, part->number) != NULL)
-            sdus_put_again(&own->sdus, due, *part);
+        if (whose != NULL)
+            sdus_put_again(&own->sdus, (retransmission){reported(own, what, whose, now), what->first, *part});
     }
 }
 
@@ -323,6 +339,13 @@ static segment_ring next_segments(leg *self, int64_t room, int64_t begin)
     return found;
 }
 
+/* Let the receiver miss what was sent before a block that was decoded at `now`. */
+static void miss(rlc *own, const block *decoded, int64_t begin, int64_t now)
+{
+    harq_miss(&own->harq, decoded->first, begin);
+    sdus_miss(&own->sdus, decoded->first, later(now, begin + own->is.status));
+}
+
 /* Learn what became of a block. */
 static void conclude(leg *self, block *what, int64_t begin)
 {
@@ -333,6 +356,7 @@ static void conclude(leg *self, block *what, int64_t begin)
         return;
     case DECODED:
         sdus_receive(&self->rlc->sdus, &what->segments, now);
+        miss(self->rlc, what, begin, now);
         report(self, now);
         break;
     default:
@@ -353,6 +377,8 @@ static void carry(leg *self, int64_t begin)
     own->free = now;
     room = harq_resend(&own->harq, room, begin, &own->sent);
     room -= earlier(room, control);
+    if (sdus_has_unmissed(&own->sdus) && begin >= polled(self))
+        sdus_miss(&own->sdus, NEVER, begin);
     segments = next_segments(self, room, begin);
     if (segment_ring_count(&segments)) {
         own->active = begin;
@@ -496,6 +522,7 @@ void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_rand
     made->begin = made->wake = NEVER;
     sdus_begin(&made->sdus, self, is);
     self->rlc = made;
+    self->slot_lead = is->slot_lead;
     self->kind = &rlc_leg;
 }
 
