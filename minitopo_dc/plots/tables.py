@@ -265,7 +265,7 @@ def map(
     if (figure := axes.get_figure(root=True)) is not None and len(known):
         bar = figure.colorbar(colours, ax=axes, pad=0.02, aspect=25, label=label_of(z))
         bar.ax.yaxis.set_minor_locator(NullLocator())
-        ticks = _bar_ticks(colours.norm)
+        ticks = _bar_ticks(*colours.get_clim(), is_log=isinstance(colours.norm, LogNorm))
         bar.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
     return axes
 
@@ -340,13 +340,12 @@ def _log_axis(axes: Axes, which: Literal["x", "y"]) -> None:
     axis.set(major_locator=locator, major_formatter="{x:g}", minor_formatter="")
 
 
-def _bar_ticks(norm: Normalize) -> list[float]:
+def _bar_ticks(low: float | None, high: float | None, *, is_log: bool) -> list[float]:
     """Return at least three values at which a bar of colours has labels."""
-    low, high = float(norm.vmin or 0), float(norm.vmax or 0)
-    linear = MaxNLocator(5, min_n_ticks=LEAST_TICKS)
-    locators: list[Locator] = [LogLocator(subs=(1, 2, 5), numticks=12)] * isinstance(
-        norm, LogNorm
-    ) + [linear]
+    low, high = float(low or 0), float(high or 0)
+    locators: list[Locator] = [MaxNLocator(5, min_n_ticks=LEAST_TICKS)]
+    if is_log:
+        locators.insert(0, LogLocator(subs=(1, 2, 5), numticks=12))
     for locator in locators:
         ticks = [float(tick) for tick in locator.tick_values(low, high) if low <= tick <= high]
         if len(ticks) >= LEAST_TICKS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, model_validator
@@ -414,7 +415,7 @@ class Scenario(Settings):
                 yield f"{name}.{number}.downlink", link.direction("downlink")
                 yield f"{name}.{number}.uplink", link.direction("uplink")
 
-    @property
+    @cached_property
     def resolved_flows(self) -> tuple[ResolvedFlow, ...]:
         """Return the flows of `mode: flows`; in other modes the one that the scenario is."""
         if self.mode != "flows":

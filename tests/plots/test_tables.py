@@ -294,7 +294,7 @@ def test_a_map_has_the_colour_of_dc_above_its_level_and_of_multipath_below() -> 
     runs = pd.DataFrame({"a": [1, 2], "b": [1, 1], "ratio": [0.5, 2.0]})
     (mesh,) = plots.map(runs, "a", "b", "ratio", ax=axes_of(), level=1).collections
     assert isinstance(mesh, QuadMesh)
-    below, above = mesh.to_rgba([0.5, 2.0])[:, :3]
+    below, above = mesh.to_rgba(np.array([0.5, 2.0]))[:, :3]
     assert below[0] > below[2]  # more red than blue, as multipath is
     assert above[2] > above[0]
 
