@@ -308,7 +308,7 @@ def test_losses_are_summed_up_along_a_packets_way_with_a_tick_for_each_place(
     summary = {"legs": {"1": leg}, "transmit": {"1": sent}, "receive": {}}
     (tmp_path / "gnb-summary.json").write_text(json.dumps(summary))
     (tmp_path / "ue-summary.json").write_text(json.dumps({"receive": {"1": received}}))
-    axes = plots.packets({"DC": tmp_path}, ax=axes_of(7, 3))
+    axes = plots.packets({"DC": tmp_path}, direction="downlink", ax=axes_of(7, 3))
     places = [label.get_text() for label in axes.get_yticklabels()]
     assert places == [cause.words for cause in CAUSES.values()]
     (line,) = axes.lines

@@ -91,8 +91,8 @@ def test_a_cell_has_the_shares_of_its_legs_and_background_users(tmp_path: Path) 
 def test_steering_has_its_mode_and_the_shares_of_packets(tmp_path: Path) -> None:
     legs = {"1": {"pushed_packets": 750}, "2": {"pushed_packets": 2250}}
     summary = {"legs": legs, "transmit": {"1": {"sdus": 3000}}}
-    (sentence,) = network(tmp_path, summary, mode="atsss", pdcp={"split": "priority"})
-    assert sentence == "Steering downlink by priority, 3,000 packets: leg 1 25 %, leg 2 75 %"
+    (sentence,) = network(tmp_path, summary, mode="atsss", pdcp={"split": "smallest-delay"})
+    assert sentence == "Steering downlink by smallest-delay, 3,000 packets: leg 1 25 %, leg 2 75 %"
 
 
 def test_marks_of_queues_are_beside_the_packets_that_could_have_one(tmp_path: Path) -> None:
