@@ -28,6 +28,7 @@ from minitopo_dc.link.any_leg import queue_generators
 from minitopo_dc.link.queue.codel import CoDel
 from minitopo_dc.link.queue.discipline import QueueDiscipline, Red, Step
 from minitopo_dc.link.queue.pie import DualPi2, Pie
+from minitopo_dc.link.rlc.parameters import NACK_BYTES, STATUS_BYTES
 from minitopo_dc.link.rlc.tdd import TddPattern
 from minitopo_dc.native.library import (
     MOST,
@@ -99,9 +100,13 @@ def native_rlc(rlc: RlcParameters) -> Any:
             "acknowledged": rlc.mode == "am",
             "in_order": rlc.in_order,
             "slot": _fitting(rlc.slot_ns),
+            "slot_lead": _fitting(rlc.slot_lead_ns()),
             "harq_rtt": _fitting(rlc.harq_rtt_ns),
             "harq_retransmissions": _fitting(rlc.harq_retransmissions),
             "status": _fitting(rlc.status_ns),
+            "status_prohibit": _fitting(rlc.status_prohibit_ns),
+            "status_bits": 8 * STATUS_BYTES,
+            "nack_bits": 8 * NACK_BYTES,
             "max_retx_threshold": _fitting(rlc.max_retx_threshold),
             "discard": NEVER if rlc.discard_ns is None else _fitting(rlc.discard_ns),
             "phase": _fitting(rlc.phase_ns),
@@ -229,7 +234,8 @@ class NativeLeg:
             self._lib.leg_set_loss(self.pointer, *native_loss(loss), now)
 
     def pair(self, other: Any) -> None:
-        """Let what the terminal sends on the leg's other direction keep it awake."""
+        """Let the leg's other direction carry status reports, and keep the terminal awake."""
+        self._other = other  # which C refers to
         self._lib.leg_pair(self.pointer, other.pointer)
 
     @property

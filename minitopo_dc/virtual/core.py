@@ -14,7 +14,7 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.virtual.element import VirtualElement
 from minitopo_dc.virtual.host import EndHost
-from minitopo_dc.virtual.loop import AnyLoop, VirtualLoop
+from minitopo_dc.virtual.loop import VirtualLoop
 from minitopo_dc.virtual.native import NativeHost, VirtualNativeElement, VirtualNativeLoop
 from minitopo_dc.virtual.packet import Flow
 
@@ -24,7 +24,7 @@ class Core:
 
     def __init__(self, *, follows: bool = False) -> None:
         """Make the event loop of a run; `follows`: elements note where packets are."""
-        self.loop: AnyLoop = VirtualLoop()
+        self.loop: VirtualLoop = VirtualLoop()
         self._follows = follows
 
     def element(

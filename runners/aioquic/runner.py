@@ -15,7 +15,7 @@ from pydantic import model_validator
 from minitopo_dc.fields.ranges import AckDelay, PacingGain, Packets, RoundTrips, RttIncrease
 from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.base import Options, runner
-from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicEnd, QuicOptions, datagram_frame
+from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicOptions, datagram_frame
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.workloads import Workload
 
@@ -134,18 +134,11 @@ def configuration(
     )
 
 
-class EndSettings(QuicEnd):
-    """Settings of the program of either end."""
-
-    options: AioquicOptions
-
-
 @runner("quic")
 class QuicRunner(BuiltInQuicRunner):
     """QUIC on one path, with aioquic's NewReno or CUBIC."""
 
     stack: ClassVar[str] = "aioquic"
-    end_type: ClassVar[type[QuicEnd]] = EndSettings
     server_program: ClassVar[str] = "minitopo_dc.runners.aioquic.server"
     client_program: ClassVar[str] = "minitopo_dc.runners.aioquic.client"
     multipath: ClassVar[bool] = False

@@ -109,7 +109,7 @@ def test_both_programs_are_told_what_differs(tmp_path: Path) -> None:
         get_runner("quic").server_command(tuned),
         get_runner("quic").client_command(tuned),
     ):
-        read = AioquicOptions.check(told(command)["options"], "runner quic")
+        read = AioquicOptions.check(told(command).options, "runner quic")
         assert read.tuning == V43.model_copy(update={"ack_every": 4})
 
 
