@@ -144,6 +144,7 @@ def _save(workload: Workload, comparison: Comparison) -> None:
     save_figure(plots.comparison(shown), root / f"{name}.png")
     if runs := best_of_each(shown, plots.main_measure(shown)):
         save_figure(plots.timeline(*runs.values(), names=[*runs]), root / "timeline.png")
+        save_figure(plots.packets(runs), root / "packets.png")
     text = json.dumps([finding.to_json() for finding in comparison.findings], indent=1)
     write_whole(root / "verdict.json", text)
 
