@@ -330,8 +330,9 @@ def save_figure(axes: Any, path: Path) -> None:
             # The same dots as `figure.savefig`'s, which draws all twice to lay it out.
             figure.set_dpi(rcParams["savefig.dpi"])
             canvas = FigureCanvasAgg(figure)
-            canvas.draw()
-            imsave(partial, canvas.buffer_rgba(), format="png", dpi=figure.dpi)
+            canvas.draw()  # type: ignore[no-untyped-call]
+            dots = canvas.buffer_rgba()  # type: ignore[no-untyped-call]
+            imsave(partial, dots, format="png", dpi=figure.dpi)
     finally:
         pyplot.close(figure)
 

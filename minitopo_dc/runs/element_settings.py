@@ -113,7 +113,7 @@ def _common(scenario: Scenario, directory: Path, host: str, outbound: Direction)
         "host": host,
         "directory": directory,
         "ip_version": scenario.ip_version,
-        "statistics_ms": scenario.statistics_ms,
+        "statistics_ms": scenario.sampling_ms,
         # `auto` is the user space's, which every kernel can carry.
         "backend": "kernel" if scenario.real.backend == "kernel" else "user",
         "core": scenario.real.core,

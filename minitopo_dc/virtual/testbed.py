@@ -306,7 +306,7 @@ class VirtualTestbed:
         ]
         if any(connection.has_paths for connection in self.connections):
             series.append(PathSeries(directory, self.connections))
-        recorder = Recorder(series, self._scenario.statistics_ms, START_NS)
+        recorder = Recorder(series, self._scenario.sampling_ms, START_NS)
         self.loop.add_timed(recorder)()
         return recorder
 

@@ -212,7 +212,7 @@ class Harq(Generic[T]):
         return BlockOutcome.AGAIN
 
     def miss(self, before: int, begin: int) -> None:
-        """Let the receiver miss what was sent first before a moment, by the slot from `begin` on."""
+        """Let the receiver miss what was sent first before a moment, by the slot at `begin`."""
         for block in self._waiting:
             if block.first < before and block.missed is None:
                 block.missed = begin

@@ -14,9 +14,10 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
   the last one, and at most fills it. A slot that nothing else needs carries it at no cost: it waits
   for no grant, and neither delays nor spares a request of a packet.
 * The receiver knows that it lacks a block by the slot of the first later one that it decodes, and
-  has told `status_ns` after its begin; then RLC sends again what HARQ has given up. If nothing later
-  arrives, it does so `status_ns` after the latest new block. What is lost again is told in the next
-  report, `status_prohibit_ns` later (t-Reassembly and t-PollRetransmit: TS 38.322, clause 5.3).
+  has told `status_ns` after its begin; then RLC sends again what HARQ has given up. If nothing
+  later arrives, it does so `status_ns` after the latest new block. What is lost again is told in
+  the next report, `status_prohibit_ns` later (t-Reassembly and t-PollRetransmit of TS 38.322,
+  clause 5.3).
 * Whether a block was decoded is known at the end of its slot; an SDU is complete with its last one.
 * The queue counts what is not sent once to its last bit by the end of a slot. Its discipline, if
   any, is asked of a packet when it joins, and at the begin of the slot that would carry its first
@@ -325,7 +326,7 @@ class RlcLeg(QueuedLeg[T]):
         return min((moment for moment in moments if moment is not None), default=None)
 
     def _polled(self) -> int:
-        """Return when what the receiver does not miss is sent again, if no new block is sent (ns)."""
+        """Return when what the receiver does not miss goes again, if no new block is sent (ns)."""
         return self._active + self._rlc.status_ns
 
     def _sendable(self, sdu: RlcSdu[T]) -> int:

@@ -99,7 +99,7 @@ CASES: list[tuple[dict[str, Any], str, str, list[int], dict[str, int]]] = [
     # HARQ's last ends at 1 + 32 + 1, RLC's at 2 + 45 + 1: the third block tells of the gap.
     (half(0, 5, 0), "0:3000", "58:0", [], {"rlc_retransmissions": 1}),
     (half(5) | {"capacity": SLOWER}, "0:1000", "57:0", [], {"rlc_retransmissions": 2}),
-    # The receiver misses what a burst of errors took when something later arrives, at 40 ms: 85 + 1.
+    # The receiver misses what a burst took when something later arrives, at 40 ms: 85 + 1.
     (half(5, 5, 0), "0:1000 1:1000 40:1000", "96:0 97:1 97:2", [], {}),
     # If nothing does, the sender asks `status_ns` after the last block: 1 + 45.
     (half(5, 5, 0), "0:1000 1:1000", "57:0 58:1", [], {}),
