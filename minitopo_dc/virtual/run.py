@@ -16,7 +16,7 @@ from typing import Any
 
 from minitopo_dc import linux_guest
 from minitopo_dc.files import write_json
-from minitopo_dc.link.cell.scheduler import SchedulerError
+from minitopo_dc.link.cell_scheduler import SchedulerError
 from minitopo_dc.linux_guest.guest import GuestError, boot_obstacle
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.pool import worker_number

@@ -22,9 +22,9 @@ from random import Random
 from typing import Any, TypeVar
 
 from minitopo_dc.link.any_leg import LegParameters
+from minitopo_dc.link.background import Background
 from minitopo_dc.link.capacity import RATE_WINDOW_NS, Capacity
-from minitopo_dc.link.cell.background import Background
-from minitopo_dc.link.cell.scheduler import CellScheduler, CellUser, SchedulerError
+from minitopo_dc.link.cell_scheduler import CellScheduler, CellUser, SchedulerError
 from minitopo_dc.link.rlc.leg import RlcLeg
 from minitopo_dc.link.rlc.parameters import RlcParameters
 from minitopo_dc.units import NS_PER_S

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 
 from netfilterqueue import COPY_PACKET, NetfilterQueue
 
-from minitopo_dc.real.element.kernel.process import ElementError
+from minitopo_dc.real.element.loop import ElementError
 
 QUEUE_LENGTH = 1 << 18
 """Packets the kernel holds for us. The kernel's own 1,024 over 200 ms of t-Reordering let only

@@ -11,7 +11,7 @@ from collections.abc import Container, Sequence
 from random import Random
 from zlib import crc32
 
-from minitopo_dc.link.queue.discipline import (
+from minitopo_dc.link.discipline import (
     AtQueue,
     QueueDiscipline,
     Verdict,

@@ -102,7 +102,7 @@ DisciplineClass = TypeVar("DisciplineClass", bound=Callable[..., QueueDiscipline
 _DISCIPLINES: Registry[Callable[..., QueueDiscipline]] = Registry(
     "queue discipline",
     "minitopo_dc.queue_disciplines",
-    (__name__, "minitopo_dc.link.queue.codel", "minitopo_dc.link.queue.pie"),
+    (__name__, "minitopo_dc.link.codel", "minitopo_dc.link.pie"),
 )
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.real.element.kernel.injection import Injector, one_hop_further
-from minitopo_dc.real.element.kernel.rules import leg_mark
+from minitopo_dc.real.element.injection import Injector, one_hop_further
+from minitopo_dc.real.element.rules import leg_mark
 from tests.real.element.fakes import datagram, datagram_ipv6
 
 IPV6 = datagram_ipv6(destination="fd00001000020001" + "00" * 7 + "02")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from minitopo_dc.fields import IpVersion
-from minitopo_dc.real.element.kernel import rules
-from minitopo_dc.real.element.kernel.rules import (
+from minitopo_dc.real.element import rules
+from minitopo_dc.real.element.rules import (
     Rule,
     accepts_local,
     forwarded,

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.real.element.kernel import queues as module
-from minitopo_dc.real.element.kernel.process import ElementError
-from minitopo_dc.real.element.kernel.queues import (
+from minitopo_dc.real.element import queues as module
+from minitopo_dc.real.element.loop import ElementError
+from minitopo_dc.real.element.queues import (
     HEADER_ONLY,
     KernelQueue,
     QueueDrops,
@@ -85,7 +85,7 @@ def test_the_state_file_of_the_kernel_is_read_by_its_columns(
 
 
 PROGRAM = """
-from minitopo_dc.real.element.kernel.queues import NetlinkQueues
+from minitopo_dc.real.element.queues import NetlinkQueues
 queues = NetlinkQueues()
 print(queues.add(64), queues.add(64))
 queues.close()

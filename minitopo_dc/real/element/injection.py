@@ -8,10 +8,9 @@ from __future__ import annotations
 import socket
 
 from minitopo_dc.fields import IpVersion
-from minitopo_dc.real.element.kernel.loop import clock
-from minitopo_dc.real.element.kernel.process import ElementError, inside
-from minitopo_dc.real.element.kernel.queues import BUDGET
-from minitopo_dc.real.element.kernel.rules import leg_mark
+from minitopo_dc.real.element.loop import ElementError, clock, inside
+from minitopo_dc.real.element.queues import BUDGET
+from minitopo_dc.real.element.rules import leg_mark
 from minitopo_dc.router.echoes import Send
 from minitopo_dc.router.ip import Address
 

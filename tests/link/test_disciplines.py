@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from minitopo_dc.link import CapacityLeg, ConstantCapacity, ConstantDelay, LegParameters
-from minitopo_dc.link.queue.codel import CoDel
-from minitopo_dc.link.queue.discipline import (
+from minitopo_dc.link.codel import CoDel
+from minitopo_dc.link.discipline import (
     AtQueue,
     DisciplineError,
     Ecn,
@@ -19,7 +19,7 @@ from minitopo_dc.link.queue.discipline import (
     Verdict,
     make_discipline,
 )
-from minitopo_dc.link.queue.pie import DualPi2, Pie
+from minitopo_dc.link.pie import DualPi2, Pie
 from tests.native.legs import Numbered
 
 MS = 10**6

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.real.element.kernel import loop as module
-from minitopo_dc.real.element.kernel.loop import IDLE_NS, MAX_LEAD_NS, RealLoop
+from minitopo_dc.real.element import loop as module
+from minitopo_dc.real.element.loop import IDLE_NS, MAX_LEAD_NS, RealLoop
 from tests.real.element.fakes import MS
 
 BUDGET = 4

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.link.queue.discipline import nanoseconds
+from minitopo_dc.link.discipline import nanoseconds
 from minitopo_dc.registry import Registry, UnknownNameError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from minitopo_dc.link.queue.discipline import (
+from minitopo_dc.link.discipline import (
     AtQueue,
     Ecn,
     QueueDiscipline,

@@ -19,7 +19,7 @@ from minitopo_dc.link import (
     RlcParameters,
     make_capacity,
 )
-from minitopo_dc.link.cell.background import (
+from minitopo_dc.link.background import (
     Background,
     FullBuffer,
     Load,
@@ -27,8 +27,8 @@ from minitopo_dc.link.cell.background import (
     RecordedLoad,
     on_off_periods,
 )
-from minitopo_dc.link.cell.cell import Cell
-from minitopo_dc.link.cell.scheduler import (
+from minitopo_dc.link.cell import Cell
+from minitopo_dc.link.cell_scheduler import (
     CellScheduler,
     CellUser,
     SchedulerError,

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from minitopo_dc.link import CapacityLeg, ConstantCapacity, ConstantDelay, LegParameters
-from minitopo_dc.link.queue.codel import FqCodel
-from minitopo_dc.link.queue.discipline import DisciplineError, Ecn, make_discipline
+from minitopo_dc.link.codel import FqCodel
+from minitopo_dc.link.discipline import DisciplineError, Ecn, make_discipline
 from tests.virtual.scenarios import leg as radio
 from tests.virtual.scenarios import scenario
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import IpVersion
-from minitopo_dc.real.element.kernel.process import inside
+from minitopo_dc.real.element.loop import inside
 from minitopo_dc.scenario.element import Match
 
 THROUGH_LEG = 0x100

@@ -14,8 +14,7 @@ import struct
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
-from minitopo_dc.real.element.kernel.loop import clock
-from minitopo_dc.real.element.kernel.process import ElementError
+from minitopo_dc.real.element.loop import ElementError, clock
 from minitopo_dc.scenario.element import NextHop
 
 RTMGRP_LINK = 1

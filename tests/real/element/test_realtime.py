@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from minitopo_dc.real.element.kernel import process as module
-from minitopo_dc.real.element.kernel.process import configure_realtime
+from minitopo_dc.real.element import loop as module
+from minitopo_dc.real.element.loop import configure_realtime
 
 
 class Machine:
