@@ -118,7 +118,7 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
         print(json.dumps(asdict(result), indent=1))  # noqa: T201
         return
     # Imported here, as pandas takes half a second.
-    from minitopo_dc.results.measures.account import few_losses, packet_account
+    from minitopo_dc.results.measures.account import few_losses, network_sentences, packet_account
     from minitopo_dc.results.tables.runs import results_table
 
     labels = {"transport": result.transport, "mode": result.mode}
@@ -133,6 +133,8 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
     if result.status == "ok" and (directory / "gnb-summary.json").exists():
         for direction in load_as_run(directory).loads:
             say(f"Packets {direction}: {packet_account(directory, direction).sentence}")
+        for sentence in network_sentences(directory):
+            say(sentence)
     if (directory / "result.json").exists():
         say(f"Result: {directory}/result.json")
     else:

@@ -8,6 +8,7 @@ that the transport splits has none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, Literal
@@ -35,6 +36,8 @@ from minitopo_dc.scenario.element import (
     WifiEnd,
 )
 
+_network = cache(ip_network)
+
 ROUTERS: tuple[Literal["gnb"], Literal["ue"]] = ("gnb", "ue")
 
 
@@ -58,6 +61,11 @@ def gnb_settings(scenario: Scenario, directory: Path) -> ElementSettings:
 def ue_settings(scenario: Scenario, directory: Path) -> ElementSettings:
     """Return the terminal side's settings: uplink legs, and the bearers' reordering end."""
     return _settings(scenario, directory, "ue", "uplink")
+
+
+def router_settings(scenario: Scenario, directory: Path) -> tuple[ElementSettings, ElementSettings]:
+    """Return the settings of gnb and ue."""
+    return gnb_settings(scenario, directory), ue_settings(scenario, directory)
 
 
 def backhaul_settings(scenario: Scenario, directory: Path) -> tuple[ElementSettings, ...]:
@@ -105,7 +113,7 @@ def _common(scenario: Scenario, directory: Path, host: str, outbound: Direction)
         "host": host,
         "directory": directory,
         "ip_version": scenario.ip_version,
-        "statistics_ms": scenario.statistics_ms,
+        "statistics_ms": scenario.sampling_ms,
         # `auto` is the user space's, which every kernel can carry.
         "backend": "kernel" if scenario.real.backend == "kernel" else "user",
         "core": scenario.real.core,
@@ -189,10 +197,10 @@ def _match(scenario: Scenario, index: int, flow: ResolvedFlow, direction: Direct
     It leaves out what a router sends in between, e.g. ICMP. Several flows are told apart by the
     server's port.
     """
-    server = ip_network(server_address(version=scenario.ip_version))
+    server = _network(server_address(version=scenario.ip_version))
     if not scenario.flows:
         leg = client_legs(scenario, flow)[0]
-        client = ip_network(client_address(leg, scenario.ip_version))
+        client = _network(client_address(leg, scenario.ip_version))
         if direction == "downlink":
             return Match(source=server, destination=client)
         return Match(source=client, destination=server)

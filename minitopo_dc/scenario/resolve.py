@@ -163,7 +163,7 @@ def _with_wired_link(given: Scenario) -> Scenario:
 
 
 def _plain(scenario: Scenario) -> dict[str, Any]:
-    return {name: value for name, value in scenario if name != "handover"}
+    return {name: getattr(scenario, name) for name in Scenario.model_fields if name != "handover"}
 
 
 def _planned(scenario: Scenario, plan: HandoverPlan, rates: Rates) -> dict[str, Any]:

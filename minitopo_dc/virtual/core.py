@@ -9,12 +9,12 @@ from typing import Any
 from minitopo_dc.link import WifiPath
 from minitopo_dc.router.native import native_obstacle
 from minitopo_dc.runners.virtual import EndpointInC
-from minitopo_dc.runs.element_settings import gnb_settings, ue_settings
+from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.virtual.element import VirtualElement
 from minitopo_dc.virtual.host import EndHost
-from minitopo_dc.virtual.loop import AnyLoop, VirtualLoop
+from minitopo_dc.virtual.loop import VirtualLoop
 from minitopo_dc.virtual.native import NativeHost, VirtualNativeElement, VirtualNativeLoop
 from minitopo_dc.virtual.packet import Flow
 
@@ -24,7 +24,7 @@ class Core:
 
     def __init__(self, *, follows: bool = False) -> None:
         """Make the event loop of a run; `follows`: elements note where packets are."""
-        self.loop: AnyLoop = VirtualLoop()
+        self.loop: VirtualLoop = VirtualLoop()
         self._follows = follows
 
     def element(
@@ -110,9 +110,10 @@ def core_of(scenario: Scenario, name: str) -> Core:
     return Core(follows=virtual.packet_delays)
 
 
-def core_name(scenario: Scenario) -> str:
+def core_name(scenario: Scenario, hosts: Iterable[ElementSettings]) -> str:
     """Return in words which core computes a run, and why it is not the native one."""
-    why = "the scenario says so" if scenario.virtual.core == "python" else _obstacle(scenario)
+    is_chosen = scenario.virtual.core == "python"
+    why = "the scenario says so" if is_chosen else _obstacle(scenario, hosts)
     return "native" if why is None else f"python: {why}"
 
 
@@ -122,13 +123,14 @@ def core_obstacle(scenario: Scenario) -> str | None:
         wifi = next((no for no, leg in enumerate(scenario.legs, start=1) if leg.wifi), None)
         if wifi is not None:
             return f"virtual.packet_delays: leg {wifi} has wifi, which tells of no packet's way"
-    why = _obstacle(scenario) if scenario.virtual.core == "native" else None
+    if scenario.virtual.core != "native":
+        return None
+    why = _obstacle(scenario, router_settings(scenario, Path()))
     return None if why is None else f"core native: {why}; allowed: auto, python"
 
 
-def _obstacle(scenario: Scenario) -> str | None:
+def _obstacle(scenario: Scenario, hosts: Iterable[ElementSettings]) -> str | None:
     """Return what the native core lacks for a scenario, or why it is not here; else None."""
     if scenario.virtual.packet_delays:
         return "virtual has packet_delays"
-    hosts = gnb_settings(scenario, Path()), ue_settings(scenario, Path())
     return native_obstacle(hosts, asks_policies=True)

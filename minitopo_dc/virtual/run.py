@@ -30,12 +30,13 @@ from minitopo_dc.results.run_result import (
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.guest_programs import ProgramsFlow, Take
 from minitopo_dc.runs.check import check_scenario, runners_of
+from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.runs.perform import Measured, RunFailedError, RunUnsupportedError, perform
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.connection import AnyConnection
 from minitopo_dc.virtual.core import core_name, core_obstacle
 from minitopo_dc.virtual.guest import GuestConnection
-from minitopo_dc.virtual.testbed import VirtualTestbed
+from minitopo_dc.virtual.testbed import Hosts, VirtualTestbed
 from minitopo_dc.workloads import Download, Measurement
 from minitopo_dc.workloads.command import escaped
 
@@ -54,8 +55,9 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
 
     def measure(checked: Scenario) -> Measured:
         nonlocal core
-        core = core_name(checked)
-        return _measure(checked, directory, core)
+        hosts = router_settings(checked, directory)
+        core = core_name(checked, hosts)
+        return _measure(checked, hosts, core)
 
     return perform(
         scenario,
@@ -88,8 +90,8 @@ def _versions() -> dict[str, str]:
     return {name: metadata.version(name) for name in PACKAGES}
 
 
-def _measure(scenario: Scenario, directory: Path, core: str) -> Measured:
-    testbed = VirtualTestbed(scenario, directory, core)
+def _measure(scenario: Scenario, hosts: Hosts, core: str) -> Measured:
+    testbed = VirtualTestbed(scenario, hosts, core)
     has_guest = any(isinstance(connection, GuestConnection) for connection in testbed.connections)
     try:
         with garbage_collection_off(), one_processor() if has_guest else nullcontext():
@@ -217,7 +219,8 @@ def run_program(scenario: Scenario, program: VirtualUserProgram, directory: Path
     """
     scenario.save(directory / "scenario.yaml")
     write_json(directory / "environment.json", facts(scenario), synced=False)
-    testbed = VirtualTestbed(scenario, directory, core_name(scenario))
+    hosts = router_settings(scenario, directory)
+    testbed = VirtualTestbed(scenario, hosts, core_name(scenario, hosts))
     [connection] = testbed.connections
     flow = connection.ends
     assert isinstance(flow, ProgramsFlow)  # the transport is `command`

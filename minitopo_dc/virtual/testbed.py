@@ -13,15 +13,14 @@ from typing import Any, ClassVar, Literal, TextIO
 from minitopo_dc.capture import CaptureFile
 from minitopo_dc.router.recorder import Recorder, SeriesWriter
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.element_settings import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
-from minitopo_dc.scenario.element import wifi_paths
+from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.virtual.connection import AnyConnection, SansIoConnection
 from minitopo_dc.virtual.core import core_of
 from minitopo_dc.virtual.guest import GuestConnection
-from minitopo_dc.virtual.loop import START_NS, AnyLoop
+from minitopo_dc.virtual.loop import START_NS, VirtualLoop
 from minitopo_dc.virtual.packet import Packet, PacketMoments, Take
 from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.path_reports import PathFile
@@ -37,7 +36,7 @@ class PacketLog(ABC):
     name: ClassVar[str]
     columns: ClassVar[tuple[str, ...]]
 
-    def __init__(self, directory: Path, loop: AnyLoop) -> None:
+    def __init__(self, directory: Path, loop: VirtualLoop) -> None:
         """Begin the file in a run's directory."""
         self._loop = loop
         self._begin = loop.now
@@ -108,7 +107,9 @@ class HostCapture:
     here that they have no need of in virtual time.
     """
 
-    def __init__(self, directory: Path, host: Literal["client", "server"], loop: AnyLoop) -> None:
+    def __init__(
+        self, directory: Path, host: Literal["client", "server"], loop: VirtualLoop
+    ) -> None:
         """Begin the file in a run's directory."""
         self._loop = loop
         self._sends = "uplink" if host == "client" else "downlink"
@@ -141,7 +142,7 @@ def _whole(packet: Packet) -> bytes:
 AnyLog = PacketLog | HostCapture
 
 
-def packet_logs(scenario: Scenario, directory: Path, loop: AnyLoop) -> Iterator[AnyLog]:
+def packet_logs(scenario: Scenario, directory: Path, loop: VirtualLoop) -> Iterator[AnyLog]:
     """Yield the files that a scenario asks for."""
     for host in scenario.virtual.capture:
         yield HostCapture(directory, host, loop)
@@ -211,18 +212,22 @@ class PathSeries:
         self._file.close()
 
 
+Hosts = tuple[ElementSettings, ElementSettings]
+"""The settings of gnb and ue."""
+
+
 class VirtualTestbed:
-    """The network and its end hosts, as on the real clock; its files go to `directory`.
+    """The network and its end hosts, as on the real clock.
 
     Args:
         scenario: what is run.
-        directory: gets the files.
+        hosts: the settings of gnb and ue (`router_settings`), whose directory gets the files.
         core: which core computes it (`core_name`).
     """
 
     __test__ = False  # not a test class
 
-    def __init__(self, scenario: Scenario, directory: Path, core: str) -> None:
+    def __init__(self, scenario: Scenario, hosts: Hosts, core: str) -> None:
         self.core = core_of(scenario, core)
         self.loop = self.core.loop
         self._scenario = scenario
@@ -230,7 +235,7 @@ class VirtualTestbed:
         numbers, version = range(1, len(scenario.legs) + 1), scenario.ip_version
         leg_of = {client_address(leg, version): leg for leg in numbers}
         processing = round(scenario.virtual.processing_delay_ms * 1e6)
-        hosts = (gnb_settings(scenario, directory), ue_settings(scenario, directory))
+        directory = hosts[0].directory
         paths = wifi_paths(hosts)
         self.gnb, self.ue = (
             self.core.element(settings, leg_of=leg_of, processing_ns=processing, paths=paths)
@@ -301,8 +306,8 @@ class VirtualTestbed:
         ]
         if any(connection.has_paths for connection in self.connections):
             series.append(PathSeries(directory, self.connections))
-        recorder = Recorder(series, self._scenario.statistics_ms, START_NS)
-        self.loop.add_timed(recorder).rearm()
+        recorder = Recorder(series, self._scenario.sampling_ms, START_NS)
+        self.loop.add_timed(recorder)()
         return recorder
 
     def _tap(self, log: AnyLog) -> AnyLog:

@@ -17,7 +17,7 @@ WAYS = ["--transports", "quic-picoquic", "mpquic-picoquic"]
 def test_a_comparison_draws_all_rows_and_the_best_ones_over_time(tmp_path: Path) -> None:
     output = ["--size", "0.1", "--output", str(tmp_path / "out")]
     assert cli.main([*COMPARE, *WAYS, *output]) == 0
-    for name in ("goodput.png", "timeline.png"):
+    for name in ("goodput.png", "timeline.png", "packets.png"):
         assert (tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG")
 
 

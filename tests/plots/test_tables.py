@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import pairwise, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from matplotlib.figure import Figure
 
 from minitopo_dc import plots
 from minitopo_dc.errors import InputError
+from minitopo_dc.results.measures.account import CAUSES
 from minitopo_dc.statistics import mean_interval
 
 WAYS = ["MP-QUIC", "DC 1:1", "leg 2"]
@@ -269,3 +272,52 @@ def test_no_runs_have_an_empty_map_and_no_curve() -> None:
     table = pd.DataFrame({"a": [], "b": [], "goodput_mbps": [], "way": []})
     for axes in (plots.map(table, "a", "b", ax=axes_of()), plots.cdf(table, ax=axes_of())):
         axes.get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("level", [None, 1.0])
+@pytest.mark.parametrize("values", [[0.97, 1.02], [3.0, 3.0], [0.001, 500.0], [0.4, 2.1]])
+def test_a_bar_of_colours_has_three_labels_or_more(
+    values: list[float], level: float | None
+) -> None:
+    runs = pd.DataFrame({"a": [1, 2], "b": [1, 1], "ratio": values})
+    axes = plots.map(runs, "a", "b", "ratio", ax=axes_of(), level=level)
+    figure: Any = axes.get_figure(root=True)
+    figure.draw_without_rendering()
+    bar = figure.axes[1]
+    low, high = bar.get_ylim()
+    labels = zip(bar.get_yticks(), bar.get_yticklabels(), strict=True)
+    shown = {label.get_text() for tick, label in labels if low <= tick <= high}
+    assert len(shown - {""}) >= 3
+
+
+def test_a_map_has_the_colour_of_dc_above_its_level_and_of_multipath_below() -> None:
+    runs = pd.DataFrame({"a": [1, 2], "b": [1, 1], "ratio": [0.5, 2.0]})
+    (mesh,) = plots.map(runs, "a", "b", "ratio", ax=axes_of(), level=1).collections
+    assert isinstance(mesh, QuadMesh)
+    below, above = mesh.to_rgba(np.array([0.5, 2.0]))[:, :3]
+    assert below[0] > below[2]  # more red than blue, as multipath is
+    assert above[2] > above[0]
+
+
+def test_losses_are_summed_up_along_a_packets_way_with_a_tick_for_each_place(
+    tmp_path: Path,
+) -> None:
+    leg = {"pushed_packets": 190, "delivered_packets": 170, "dropped_queue": 15, "dropped_loss": 5}
+    sent = {"sdus": 190, "offered": 200, "dropped_buffer": 10, "pdus_1": 190, "dropped_split": 0}
+    received = {"pdus_1": 170, "delivered": 170}
+    summary = {"legs": {"1": leg}, "transmit": {"1": sent}, "receive": {}}
+    (tmp_path / "gnb-summary.json").write_text(json.dumps(summary))
+    (tmp_path / "ue-summary.json").write_text(json.dumps({"receive": {"1": received}}))
+    axes = plots.packets({"DC": tmp_path}, direction="downlink", ax=axes_of(7, 3))
+    places = [label.get_text() for label in axes.get_yticklabels()]
+    assert places == [cause.words for cause in CAUSES.values()]
+    (line,) = axes.lines
+    values = dict(zip(np.asarray(line.get_ydata()), np.asarray(line.get_xdata()), strict=True))
+    lost = {places[at]: values[at] for at in range(len(places))}
+    assert lost["on no leg, by the split policy"] == 0
+    assert (lost["in the waiting buffer"], lost["in the legs' queues"]) == (5.0, 12.5)
+    assert lost["in the air"] == lost["too late for t-Reordering"] == 15.0
+    marked = np.asarray(line.get_ydata())[line.get_markevery()]
+    assert [places[int(at)] for at in marked] == [
+        *("in the waiting buffer", "in the legs' queues", "in the air"),
+    ]

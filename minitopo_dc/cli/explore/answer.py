@@ -30,8 +30,7 @@ from minitopo_dc.cli.explore.form import Form
 from minitopo_dc.clocks import build_missing
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.numbers import significant
-from minitopo_dc.plots.over_time import LEGS
-from minitopo_dc.plots.theme import grid_of
+from minitopo_dc.plots.theme import LEGS, grid_of
 from minitopo_dc.pool import Pool
 from minitopo_dc.results import client_rate, leg_series
 from minitopo_dc.results.measures.account import reordering_wait_ms

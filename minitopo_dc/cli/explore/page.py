@@ -81,9 +81,8 @@ class Number:
     """A number that can be moved and typed, with its unit and range; a problem stands beside it.
 
     Args:
-        key: the name of the field in the page's markup.
+        key: the option, `-` and the leg: the field's name in the page's markup.
         label: the name that is shown, with the unit.
-        steps: where the slider may stand.
         text: what stands there at first.
         allowed: the range in words.
         change: is called after each change.
@@ -93,11 +92,11 @@ class Number:
         self,
         key: str,
         label: str,
-        steps: Sequence[float],
         text: str,
         allowed: str,
         change: Callable[[], None],
     ) -> None:
+        steps = STEPS[key.partition("-")[0]]
         self._steps, self._change, self._is_following = steps, change, False
         self.slider = pn.widgets.DiscreteSlider(
             label="",
@@ -175,7 +174,7 @@ class LegFields:
             text = text if name != "legs" or kind == RATE else "40"
             label, allowed = LABELS[name], _allowed(name)
             key = f"{name}-{number + 1}"
-            self.numbers[name] = Number(key, label, STEPS[name], text, allowed, change)
+            self.numbers[name] = Number(key, label, text, allowed, change)
         self._change = change
         self._enable()
         self.capacity.param.watch(self._chosen, "value")
@@ -231,9 +230,7 @@ class Page:
             label="what is transferred", options=kinds, value=kind, width=WIDTH - 20
         )
         self.more = self._text("its fields", rest, "KEY=VALUE,KEY=VALUE")
-        self.size = Number(
-            "size", "size (MB)", STEPS["size"], words.get("size", "10"), "above 0", self._changed
-        )
+        self.size = Number("size", "size (MB)", words.get("size", "10"), "above 0", self._changed)
         controls = list(get_runner(form.words["transports"][0]).congestion_controls)
         control = words.get("congestion-control", CONTROL)
         self.control = pn.widgets.Select(
@@ -267,9 +264,7 @@ class Page:
             value=duals,
             width=WIDTH - 20,
         )
-        self.xn = Number(
-            "xn", "Xn (ms)", STEPS["xn"], words.get("xn", "5"), _allowed("delay"), self._changed
-        )
+        self.xn = Number("xn", "Xn (ms)", words.get("xn", "5"), _allowed("delay"), self._changed)
         fields = dict(field.partition("=")[::2] for field in form.words.get(REPEATED, ()))
         self.timer = self._text(
             "t-Reordering (ms)", fields.pop(T_REORDERING, ""), "as the DC has it"
