@@ -16,6 +16,7 @@ import panel as pn
 
 from minitopo_dc import linux_guest, plots
 from minitopo_dc.campaign.store import load
+from minitopo_dc.cli.explore import free_port, serve
 from minitopo_dc.cli.explore.answer import Newest, comparisons, draw, png_of
 from minitopo_dc.cli.explore.form import (
     CARRIERS,
@@ -74,7 +75,7 @@ ATSSS: Final = ("sc", "dc", "atsss", "multipath")
 RED, GREY = "#B2182B", "#555555"
 SMALL: Final = {"font-size": "12px", "margin": "0"}
 COPY = "navigator.clipboard.writeText(text.value)"
-WIDTH = 300
+WIDTH, HEIGHT = 300, 1300
 
 
 class Number:
@@ -177,6 +178,9 @@ class LegFields:
             self.numbers[name] = Number(key, label, text, allowed, change)
         self._change = change
         self._enable()
+        if any(field.startswith(f"legs.{number}=") for field in form.words.get(REPEATED, ())):
+            for one in self.numbers.values():  # which would change nothing
+                one.enable(enabled=False)
         self.capacity.param.watch(self._chosen, "value")
         self.view = pn.Column(self.capacity, *(one.view for one in self.numbers.values()))
 
@@ -213,6 +217,7 @@ class Page:
 
     def __init__(self, form: Form) -> None:
         self.comparison: Comparison | None = None
+        self._address = ""
         self._given, self._lock = form, Lock()
         self._document, self._location = pn.state.curdoc, pn.state.location
         self._make_fields(_spelt(form))
@@ -502,8 +507,15 @@ class Page:
         return {"size": self.size, "xn": self.xn, "repetitions": self.seeds}
 
     def __repr__(self) -> str:
-        """Return what stands on the page, as a terminal shows it."""
+        """Return what stands on the page, as a terminal and a code host show it."""
         return f"Page: {self.form.command()}"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """Return the page as a notebook shows it, from a server of this process."""
+        if not self._address:
+            self._address = serve(self.view, free_port(), shown=False, threaded=True)
+        frame = f'<iframe src="{self._address}" width="100%" height="{HEIGHT}"></iframe>'
+        return {"text/plain": repr(self), "text/html": frame}
 
 
 def _spelt(form: Form) -> Form:

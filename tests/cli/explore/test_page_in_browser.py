@@ -145,6 +145,20 @@ def test_a_page_is_for_who_has_its_token(page: Page, server: Any) -> None:
     context.close()
 
 
+def test_a_notebook_s_page_is_in_a_frame_and_its_object_is_what_the_frame_shows(page: Page) -> None:
+    shared = dc.explore(size=0.3, repetitions=1, dc="papers")
+    shared.settle()
+    address = re.findall('src="(.*?)"', shared._repr_mimebundle_()["text/html"])[0]
+    frame = page.context.new_page()
+    frame.goto(address, timeout=1000 * START_S)
+    frame.locator(".legs-1 input[type=text]").fill("25")
+    frame.locator(".legs-1 input[type=text]").press("Enter")
+    expect(frame.locator("textarea").first).to_have_value(re.compile("--legs 25 30 "))
+    assert shared.form.legs == ["25", "30"]
+    frame.close()
+    shared.close()
+
+
 def test_the_files_of_a_closed_tab_are_removed(page: Page, server: Any) -> None:
     pid = server[0].pid
     mine = [*Path("/tmp").glob(f"minitopo-dc-*-{pid}-*")]
