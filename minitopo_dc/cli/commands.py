@@ -12,15 +12,13 @@ from minitopo_dc.cli.options import (
     CLOCKS,
     COLUMN,
     OF_ROWS,
-    REAL_SEEDS,
-    SEEDS,
     add,
+    add_compared,
     add_legs,
     add_load,
     add_output,
     add_program_options,
     add_set,
-    add_transfer,
     quantity,
 )
 from minitopo_dc.numbers import real, whole
@@ -77,16 +75,8 @@ def _advise(parser: argparse.ArgumentParser) -> None:
 
 def _compare(parser: argparse.ArgumentParser) -> None:
     """Compare Dual Connectivity with transport multipath (`minitopo-dc compare`)."""
-    add_legs(parser)
-    add_transfer(parser)
-    add(parser, "--clock", "--pcap", "--plugin", "--jobs")
-    parser.add_argument(
-        "--repetitions",
-        type=whole,
-        metavar="N",
-        help=f"runs of each row (default: {SEEDS}, on the real clock {REAL_SEEDS})",
-    )
-    add(parser, "--retry-disturbed")
+    add_compared(parser)
+    add(parser, "--clock", "--pcap", "--jobs", "--retry-disturbed")
     condition = "new, or that of an unfinished comparison, which is resumed"
     add_output(parser, "compare", condition)
     parser.add_argument(
@@ -98,10 +88,15 @@ def _compare(parser: argparse.ArgumentParser) -> None:
 
 
 def _explore(parser: argparse.ArgumentParser) -> None:
-    """Open a page with sliders for two legs: DC and MP-QUIC answer each change at once.
+    """Open a page that answers which way is better over your legs, anew at each change.
 
-    The page is served by Voilà on this machine only, with a token in its address. Ctrl-C ends it.
+    It takes the options of `compare`, and begins with picoquic and 3 seeds. It is served on this
+    machine only, with a token in its address. Ctrl-C ends it.
     """
+    parser.add_argument(
+        "--scenario", type=Path, metavar="FILE", help="scenario file to begin with, before options"
+    )
+    add_compared(parser, ("40", "30"))
     parser.add_argument(
         "--port", type=whole, default=8866, metavar="N", help="of localhost (default: 8866)"
     )

@@ -27,8 +27,9 @@ from rich.status import Status
 from minitopo_dc.extension import build_directory
 from minitopo_dc.fields import Direction, SettingsError
 from minitopo_dc.fields.base import quoted
-from minitopo_dc.files import replacing
+from minitopo_dc.files import replacing, write_whole
 from minitopo_dc.numbers import duration, significant
+from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch_prefix
@@ -37,6 +38,8 @@ from minitopo_dc.workloads import get_workload
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from minitopo_dc.ways import Comparison
 
 MAX_PER_SECOND = 100
 """The most commands that begin in the same second."""
@@ -335,6 +338,41 @@ def save_figure(axes: Any, path: Path) -> None:
             imsave(partial, dots, format="png", dpi=figure.dpi)
     finally:
         pyplot.close(figure)
+
+
+def save_comparison(comparison: Comparison) -> None:
+    """Write figures of the rows that are shown and of the best of each kind, and the verdict.
+
+    Raises:
+        OSError: one cannot be written.
+    """
+    from minitopo_dc import plots
+
+    root, shown = comparison.directory, comparison.better_legs[0]
+    kind = str(shown["workload"].iloc[0])
+    name = "goodput" if get_workload(kind).figure is None else kind
+    save_figure(plots.comparison(shown), root / f"{name}.png")
+    if runs := best_of_each(shown, plots.main_measure(shown)):
+        save_figure(plots.timeline(*runs.values(), names=[*runs]), root / "timeline.png")
+        save_figure(plots.packets(runs), root / "packets.png")
+    text = json.dumps([finding.to_json() for finding in comparison.findings], indent=1)
+    write_whole(root / "verdict.json", text)
+
+
+def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
+    """Return the first run of the best leg alone, the best DC and the best multipath, by name."""
+    from minitopo_dc import plots
+
+    best_runs: dict[str, Path] = {}
+    good = runs[(runs["status"] == "ok") & runs["mode"].isin(KINDS)]
+    for _, alike in good.groupby(good["mode"].map(KINDS), sort=False):
+        rows = alike.groupby("way", sort=False)
+        means = rows[measure].mean().dropna()
+        if means.empty:
+            continue
+        best: Any = means.idxmin() if plots.is_better_low(measure) else means.idxmax()
+        best_runs[best] = Path(rows.get_group(best)["directory"].iloc[0])
+    return best_runs
 
 
 BEGIN_S = 5.0

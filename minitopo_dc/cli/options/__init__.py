@@ -277,6 +277,19 @@ def add_transfer(parser: argparse.ArgumentParser) -> None:
     add_load(parser.add_argument_group("transfer"), (*CHOSEN, "pdcp.split"))
 
 
+def add_compared(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LEGS) -> None:
+    """Add the options that make the rows of a comparison and its seeds."""
+    add_legs(parser, legs)
+    add_transfer(parser)
+    add(parser, "--plugin")
+    parser.add_argument(
+        "--repetitions",
+        type=whole,
+        metavar="N",
+        help=f"runs of each row (default: {SEEDS}, on the real clock {REAL_SEEDS})",
+    )
+
+
 def add_program_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the path, the server, and where the run is kept."""
     parser.add_argument(
