@@ -8,7 +8,7 @@ from typing import Any
 from minitopo_dc.fields import Direction, IpVersion, PathPlan, SettingsError
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
 from minitopo_dc.runners.tcp.runner import DCTCP
-from minitopo_dc.runs.element_settings import client_legs, transmit_bearers
+from minitopo_dc.runs.element_settings import bearers_of, client_legs
 from minitopo_dc.runs.needs import print_cautions, print_once
 from minitopo_dc.scenario import (
     LegDirection,
@@ -62,7 +62,7 @@ def _check_addresses(scenario: Scenario, runners: Sequence[Runner]) -> None:
     """
     first: dict[str, tuple[int, tuple[int, ...]]] = {}
     for n, (runner, flow) in enumerate(zip(runners, scenario.resolved_flows, strict=True)):
-        legs = client_legs(scenario, flow)
+        legs = client_legs(flow, len(scenario.legs))
         other, same = first.setdefault(runner.name, (n, legs))
         if runner.one_client_address and legs != same:
             named = "" if same == (1,) else f" with pdcp.legs: [{same[0]}, ...]"
@@ -213,9 +213,9 @@ def check_real(scenario: Scenario) -> None:
             raise SettingsError(f"{where}: {error}") from None
     ways: tuple[tuple[Direction, str], ...] = (("downlink", ""), ("uplink", "uplink: "))
     for direction, where in ways:
-        for bearer in transmit_bearers(scenario, direction):
+        for _, bearer in bearers_of(scenario, direction):
             try:
-                check_kernel_bearer(bearer.pdcp, len(bearer.legs))
+                check_kernel_bearer(bearer["pdcp"], len(bearer["legs"]))
             except SettingsError as error:
                 raise SettingsError(f"{where}{error}") from None
 
