@@ -533,5 +533,5 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
         _clean,
     ),
 }
-"""The commands, each of which is a module of this folder: its line of help, and what adds its
-options; the text of its own help is the docstring of this function."""
+"""The commands, each of which is a module of this folder (`entry.MODULES`): its line of help, and
+what adds its options; the text of its own help is the docstring of this function."""

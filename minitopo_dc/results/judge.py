@@ -93,8 +93,8 @@ def judge(
     ]
     faults = (None if own is None else own.failure() for own in paths)
     if (reason := _first_failure(faults, alone=alone)) is not None:
-        own = measurements[0].details if alone else {}
-        details = {name: value for name, value in own.items() if name == PATH_USE}
+        known = measurements[0].details if alone else {}
+        details = {name: value for name, value in known.items() if name == PATH_USE}
         return replace(blank, reason=reason, leg_bytes=leg_bytes, details=details)
     return ok_result(blank, scenario, measurements, leg_bytes)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from minitopo_dc.fields import Direction, IpVersion
 from minitopo_dc.runners.base import get_runner
@@ -35,9 +35,12 @@ from minitopo_dc.scenario.element import (
     WifiEnd,
 )
 
-ENDS: tuple[tuple[str, Direction], ...] = (("gnb", "downlink"), ("ue", "uplink"))
+ENDS: tuple[tuple[Literal["gnb", "ue"], Direction], ...] = (("gnb", "downlink"), ("ue", "uplink"))
 """The router hosts at the legs' ends, and the direction in which each sends on them."""
-BACKHAUL_ENDS: tuple[tuple[str, Direction], ...] = (("edge", "downlink"), ("agg", "uplink"))
+BACKHAUL_ENDS: tuple[tuple[str, Direction], ...] = (
+    ("edge", "downlink"),
+    ("agg", "uplink"),
+)
 
 
 def client_legs(flow: ResolvedFlow, legs: int) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from minitopo_dc.files import write_json, write_version
 from minitopo_dc.results.judge import blank_result, judge
 from minitopo_dc.results.kept_scenario import keep_traces, save_as_run
 from minitopo_dc.results.run_result import ATTEMPTS, RunResult
-from minitopo_dc.results.trust import Trust, with_trust
+from minitopo_dc.results.trust import with_trust
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runs.check import obstacle_here
 from minitopo_dc.runs.needs import with_cautions
@@ -29,7 +29,7 @@ class Measured(NamedTuple):
     """The measurement of each flow."""
     leg_bytes: list[int]
     """The IP bytes that each leg delivered downlink."""
-    trust: Trust | None = None
+    trust: Mapping[str, Any] | None = None
     """The verdict on the machine's part in it; None: it had none, as on the virtual clock."""
 
 

@@ -258,7 +258,7 @@ def test_the_newest_run_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(screen, "BEGIN_S", 0.02)
     (tmp_path / "run-1").mkdir()
     said: list[str] = []
-    with screen.Live(tmp_path, ("downlink",), said.append):
+    with screen.live(tmp_path, ("downlink",), said.append):
         until, size = time.monotonic() + 5, 1
         while not said and time.monotonic() < until:
             write_series(tmp_path / "run-1" / "gnb-legs.csv", "leg", {1: 100_000 * size}, 1)
