@@ -63,8 +63,9 @@ def replacing(path: Path, *, synced: bool = True) -> Iterator[Path]:
         if synced:
             sync(partial)
         partial.replace(path)
-    finally:
+    except BaseException:
         partial.unlink(missing_ok=True)
+        raise
 
 
 def sync(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""IP addresses in the forms of sockets, URLs and command lines, and what is bound to them."""
+"""A server's name and certificate; IP addresses as sockets and URLs have them; bound addresses."""
 
 from __future__ import annotations
 
@@ -7,10 +7,24 @@ import socket
 import struct
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 SERVER_NAME = "server.test"
 """Of each run's server: RFC 6761 section 6.2 has it that .test is never a real name."""
+
+
+class Certificate(NamedTuple):
+    """The files of a certificate and its private key, both PEM."""
+
+    certificate: Path
+    key: Path
+
+
+SIMULATED = Certificate(
+    *(Path(__file__).with_name(f"certificate{end}.pem") for end in ("", "-key"))
+)
+"""The certificate of servers on the virtual clock, which `certificate.write_files` made: a process
+that reads it need not import what makes one."""
 
 
 def request_headers(method: str, path: str, size: int | None) -> list[tuple[bytes, bytes]]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import IO, Annotated, Any, ClassVar, Literal, Protocol, TypeVar
+from typing import IO, Annotated, Any, ClassVar, Literal, NoReturn, Protocol, TypeVar
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.errors import InputError, MinitopoDcError
 from minitopo_dc.fields import IpVersion, PathPlan, Settings
 from minitopo_dc.fields.ranges import within
-from minitopo_dc.registry import Registry
+from minitopo_dc.installation import module_command
+from minitopo_dc.registry import Registry, with_loaded_plugins
 from minitopo_dc.runners.addresses import is_bound
 from minitopo_dc.runners.programs import Tool
 from minitopo_dc.runners.virtual import GuestTransport, VirtualTransport
@@ -24,6 +28,7 @@ from minitopo_dc.workloads import (
     Download,
     Measurement,
     Workload,
+    WorkloadField,
     as_download,
     get_workload,
     workload_names,
@@ -68,9 +73,13 @@ class RunFile:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """One flow: what its ends do, between which addresses, where its files go."""
+    """One flow: what its ends do, between which addresses, where its files go.
 
-    workload: Workload
+    Programs of this project read it from a JSON file, their first argument.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
+    workload: WorkloadField
     congestion_control: str
     server_address: str
     port: int
@@ -121,10 +130,39 @@ class Transfer:
         """Return the workload of a runner that carries downloads only."""
         return as_download(self.workload)
 
-    server_settings = RunFile("server.json")
-    """The settings for a server of this project."""
-    client_settings = RunFile("client.json")
-    """The settings for a client of this project."""
+    def command(self, module: str, role: str, *words: str) -> list[str]:
+        """Write this into `ROLE.json`, and return the command of a module that reads it.
+
+        Args:
+            module: of the package.
+            role: of the program: client, server or paths.
+            words: its further arguments.
+        """
+        file = self.directory / f"{role}.json"
+        file.write_bytes(_transfers().dump_json(self, indent=1) + b"\n")
+        return [*module_command(module), str(file), *words]
+
+    @classmethod
+    def given(cls) -> Transfer:
+        """Return this program's transfer; a wrong file ends it with 2 and a line per error."""
+        if len(sys.argv) < 2:
+            _refuse("give the file of a transfer, in JSON")
+        file = sys.argv[1]
+        try:
+            fields = with_loaded_plugins(json.loads(Path(file).read_text(encoding="utf-8")))
+            return _transfers().validate_python(fields)
+        except OSError as error:
+            _refuse(f"{file}: {error.strerror}")
+        except json.JSONDecodeError as error:
+            _refuse(f"{file}:{error.lineno}: no JSON: {error.msg}")
+        except UnicodeDecodeError:
+            _refuse(f"{file}: not UTF-8 text")
+        except InputError as error:  # of a plugin
+            _refuse(f"{file}: {error}")
+        except ValidationError as error:
+            words = ((".".join(map(str, each["loc"])), each["msg"]) for each in error.errors())
+            _refuse("\n".join(f"{file}: {field}: {message}" for field, message in words))
+
     server_output = RunFile("server.out")
     """The server's standard output, and its standard error."""
     server_log = RunFile("server.log")
@@ -135,10 +173,19 @@ class Transfer:
     """The settings for the program of `Runner.proxy_command`, and its output and error."""
     proxy_output = RunFile("proxy.out")
     proxy_log = RunFile("proxy.log")
-    paths_settings = RunFile("paths.json")
-    """The settings for the program of `Runner.paths_command`, and its output and error."""
     paths_output = RunFile("paths.out")
+    """The output of the program of `Runner.paths_command`, and its error."""
     paths_log = RunFile("paths.log")
+
+
+@cache
+def _transfers() -> TypeAdapter[Transfer]:
+    return TypeAdapter(Transfer)
+
+
+def _refuse(words: str) -> NoReturn:
+    print(words, file=sys.stderr)  # noqa: T201
+    sys.exit(2)
 
 
 class Host(Protocol):

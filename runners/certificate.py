@@ -7,7 +7,6 @@ import functools
 import ipaddress
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -20,10 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
-from minitopo_dc.runners.addresses import SERVER_NAME
-
-if TYPE_CHECKING:  # half of what a client of HTTP/2 would import
-    from aioquic.quic.configuration import QuicConfiguration
+from minitopo_dc.runners.addresses import SERVER_NAME, Certificate
 
 _KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
 """Nothing secret: it signs in simulations only. Ed25519, because its signatures all have 64 bytes;
@@ -31,27 +27,10 @@ ECDSA's length varies, and with it the length, hence the time, of a handshake.""
 _VALID = (datetime.datetime(2020, 1, 1), datetime.datetime(2120, 1, 1))
 
 
-def trust(client: QuicConfiguration) -> None:
-    """Have a client accept the server's certificate, and no other."""
-    client.load_verify_locations(cadata=_certificate().public_bytes(Encoding.PEM))
-
-
-def identify(server: QuicConfiguration) -> None:
-    """Give a server the certificate and its key."""
-    server.certificate, server.private_key = _certificate(), _KEY
-
-
-class Certificate(NamedTuple):
-    """The files of a certificate and its private key, both PEM."""
-
-    certificate: Path
-    key: Path
-
-
 def write_files(directory: Path, addresses: Sequence[str] = ()) -> Certificate:
     """Write the certificate of simulations and its key.
 
-    It is for `server.test` and the addresses.
+    It is for `server.test` and the addresses; without any it is `addresses.SIMULATED`.
     """
     return _written(directory, _certificate(*addresses), _KEY)
 

@@ -12,7 +12,6 @@ from typing import IO, Protocol
 
 from minitopo_dc.linux_guest.orders import EndpointOrder, Orders, Programs
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed
-from minitopo_dc.runners.certificate import write_files
 from minitopo_dc.runners.processes.process import KILL_AFTER_S, clean_environment, failure
 from minitopo_dc.runners.processes.session import END_TIMEOUT_S, READY_TIMEOUT_S
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
@@ -83,6 +82,8 @@ class ProgramsFlow:
             changes: of MPTCP's endpoints; None: there are none.
             ready_port: what the server binds when it is ready; None: it is after a moment.
         """
+        from minitopo_dc.runners.certificate import write_files  # noqa: PLC0415 (cryptography)
+
         facts.directory.mkdir(parents=True, exist_ok=True)
         files = write_files(facts.directory, facts.server_address[:1])
         self.transfer = guest_transfer(facts, *files)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
 from minitopo_dc.runners.processes.process import last_json
-from minitopo_dc.runners.programs import ProgramSettings, Tool, not_installed, wait_for_start
+from minitopo_dc.runners.programs import Tool, not_installed, wait_for_start
 from minitopo_dc.workloads import Measurement, Ping
 
 
@@ -48,15 +48,7 @@ class IcmpRunner(Runner):
 
     def client_command(self, transfer: Transfer) -> list[str]:
         """Return the command of `minitopo_dc.runners.icmp`, which pings all pairs."""
-        workload = transfer.workload
-        assert isinstance(workload, Ping)  # it carries no other
-        settings = ClientSettings(
-            count=workload.count,
-            interval_s=workload.interval_s,
-            clients=transfer.client_addresses,
-            servers=(transfer.server_address, *transfer.more_server_addresses),
-        )
-        return settings.command("minitopo_dc.runners.icmp", transfer.client_settings)
+        return transfer.command("minitopo_dc.runners.icmp", "client")
 
     def client_waits(self, transfer: Transfer) -> bool:  # noqa: ARG002
         """Return True, as the client is a Python program of this project."""
@@ -78,19 +70,6 @@ take 0.09 ms at 4 Mbit/s; ping's own 84 would add 0.34 ms to the round-trip time
 _REPLY = re.compile(r"\[(\d+\.\d+)\].*icmp_seq=(\d+) .*time=([\d.]+) ms")
 _TOTALS = re.compile(r"(\d+) packets transmitted, (\d+) received")
 _TIMES = re.compile(r"= ([\d.]+)/([\d.]+)/([\d.]+)/[\d.]+ ms")
-
-
-class ClientSettings(ProgramSettings):
-    """Settings of this client program."""
-
-    count: int
-    """Number of echoes per pair of addresses."""
-    interval_s: float
-    """Time (s) between echoes of a pair."""
-    clients: tuple[str, ...]
-    """Addresses to ping from."""
-    servers: tuple[str, ...]
-    """Addresses to ping."""
 
 
 class Pair(NamedTuple):
@@ -127,12 +106,12 @@ def read(pair: Pair, printed: str, start: float) -> tuple[dict[str, Any], list[d
 
 def main() -> None:
     """Run ping for all pairs and print the report."""
-    settings = ClientSettings.given()
+    transfer = Transfer.given()
     wait_for_start()
     started_ns, begin, start = time.monotonic_ns(), time.monotonic(), time.time()
     report: dict[str, Any] = {"round_trips": [], "rows": [], "error": None}
     try:
-        for pair, printed in _ping_all(settings, begin):
+        for pair, printed in _ping_all(transfer, begin):
             summary, rows = read(pair, printed, start)
             report["round_trips"].append(summary)
             report["rows"] += rows
@@ -142,22 +121,25 @@ def main() -> None:
     print(json.dumps({**report, "ended_s": ended_s, "started_ns": started_ns}), flush=True)  # noqa: T201
 
 
-def _ping_all(settings: ClientSettings, begin: float) -> Iterator[tuple[Pair, str]]:
+def _ping_all(transfer: Transfer, begin: float) -> Iterator[tuple[Pair, str]]:
     """Yield what the ping of each pair printed; they begin one after the other in an interval."""
+    workload = transfer.workload
+    assert isinstance(workload, Ping)  # it carries no other
+    servers = (transfer.server_address, *transfer.more_server_addresses)
     pairs = [
         Pair(leg, link, client, server)
-        for link, server in enumerate(settings.servers, start=1)
-        for leg, client in enumerate(settings.clients, start=1)
+        for link, server in enumerate(servers, start=1)
+        for leg, client in enumerate(transfer.client_addresses, start=1)
     ]
     words = [
         # It ends with this process, however that ends.
         *("setpriv", "--pdeathsig", "KILL", "ping", "-n", "-D", "-s", str(DATA_BYTES)),
-        *("-c", str(settings.count), "-i", f"{settings.interval_s:g}", "-I"),
+        *("-c", str(workload.count), "-i", f"{workload.interval_s:g}", "-I"),
     ]
     with ExitStack() as stack:
         running = []
         for index, pair in enumerate(pairs):
-            due = begin + index / len(pairs) * settings.interval_s
+            due = begin + index / len(pairs) * workload.interval_s
             time.sleep(max(0.0, due - time.monotonic()))
             process = subprocess.Popen(
                 [*words, pair.client, pair.server],

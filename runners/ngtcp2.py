@@ -24,8 +24,14 @@ from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.processes.process import last_json, log_tail, source_address, user_of
 from minitopo_dc.runners.processes.udp_socket import set_receive_buffer, socket_drops
-from minitopo_dc.runners.programs import ProgramSettings, Tool, not_installed, wait_for_start
-from minitopo_dc.runners.quic import DatagramRunner, download_directory, downloaded_file, website
+from minitopo_dc.runners.programs import Tool, not_installed, wait_for_start
+from minitopo_dc.runners.quic import (
+    DatagramRunner,
+    QuicOptions,
+    download_directory,
+    downloaded_file,
+    website,
+)
 from minitopo_dc.runners.virtual import GuestTransport
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Workload
@@ -74,7 +80,7 @@ class Ngtcp2Runner(DatagramRunner):
         They are not those of `www` alone: to a request for `/N` it answers with N zeros, which it
         does for a duration, as there is no file that is long enough.
         """
-        options = self._options(transfer)
+        options = self.options(transfer)
         return [
             *(self.tool("gtlsserver"), "--quiet", "--htdocs", str(transfer.directory)),
             *("--max-dyn-length", str(transfer.download.requested_bytes)),
@@ -86,13 +92,7 @@ class Ngtcp2Runner(DatagramRunner):
 
     def client_command(self, transfer: Transfer) -> list[str]:
         """Return the command of `minitopo_dc.runners.ngtcp2`, which runs gtlsclient."""
-        settings = ClientSettings(
-            words=self._gtlsclient(transfer),
-            receive_buffer_bytes=self._options(transfer).receive_buffer_bytes,
-            duration_s=transfer.download.duration_s,
-            user=user_of(transfer.client_addresses[0]),
-        )
-        return settings.command("minitopo_dc.runners.ngtcp2", transfer.client_settings)
+        return transfer.command("minitopo_dc.runners.ngtcp2", "client", *self._gtlsclient(transfer))
 
     def client_waits(self, transfer: Transfer) -> bool:  # noqa: ARG002
         """Return True, as the client is a Python program of this project."""
@@ -100,7 +100,7 @@ class Ngtcp2Runner(DatagramRunner):
 
     def _gtlsclient(self, transfer: Transfer) -> tuple[str, ...]:
         """Return gtlsclient's command line, with which it writes a qlog in any case."""
-        options, download = self._options(transfer), transfer.download
+        options, download = self.options(transfer), transfer.download
         # A file or, for a time, zeros without end.
         folder = "/www" if download.duration_s is None else ""
         return (
@@ -125,7 +125,7 @@ class Ngtcp2Runner(DatagramRunner):
             with download_directory(transfer) if timed else website(transfer):
                 yield
         finally:
-            if not self._options(transfer).qlog:
+            if not self.options(transfer).qlog:
                 shutil.rmtree(_qlogs(transfer, "client").parent)
 
     def hosts(
@@ -158,7 +158,7 @@ class Ngtcp2Runner(DatagramRunner):
         return Measurement(received, lasted_s, {**report, **details}, started_ns)
 
     def _transport(self, transfer: Transfer) -> list[str]:
-        size = self._options(transfer).max_datagram_bytes
+        size = self.options(transfer).max_datagram_bytes
         return [
             *("--cc", transfer.congestion_control),
             *("--no-pmtud", "--max-udp-payload-size", str(size)),
@@ -227,19 +227,6 @@ PIDFD_GETFD = 438
 """asm-generic/unistd.h: the number is the same for all processors."""
 POLL_S = 0.001
 """Less than the round trip in which the first answer comes."""
-
-
-class ClientSettings(ProgramSettings):
-    """Settings of this client program."""
-
-    words: tuple[str, ...]
-    """The command line of gtlsclient."""
-    receive_buffer_bytes: int | None
-    """None: the kernel's default."""
-    duration_s: float | None
-    """So long after it began to connect it is asked to end; None: it ends by itself."""
-    user: int
-    """Who it runs as, if this program is root: the kernel has a route for this user."""
 
 
 def run(
@@ -343,11 +330,13 @@ def _borrow(pidfd: int, number: int) -> socket.socket | None:
 
 
 def main() -> None:
-    """Run the program, print the report, and end as the program did."""
-    settings = ClientSettings.given()
+    """Run the program of this command line, print the report, and end as the program did."""
+    transfer = Transfer.given()
+    buffer_bytes = QuicOptions.check(transfer.options, "runner quic-ngtcp2").receive_buffer_bytes
+    # The kernel has a route for this user; another than root may not change who runs it.
+    user = None if os.geteuid() else user_of(transfer.client_addresses[0])
     wait_for_start()
-    user = None if os.geteuid() else settings.user
-    code, report = run(settings.words, settings.receive_buffer_bytes, settings.duration_s, user)
+    code, report = run(sys.argv[2:], buffer_bytes, transfer.download.duration_s, user)
     print(json.dumps(report), flush=True)  # noqa: T201
     if code < 0:
         os.kill(os.getpid(), -code)

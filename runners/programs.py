@@ -1,4 +1,4 @@
-"""Programs of runners: this project's, with a JSON file of settings as argument, and others.
+"""Programs of runners: the machine's tools, and the start of this project's clients.
 
 A Python client takes some tenths of a second to import what it needs. If that passed behind time
 zero of the legs, their traces and changes would be so much further than on the virtual clock. So
@@ -8,7 +8,6 @@ on it that it is ready, and is told time zero on it, at which it begins to conne
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
@@ -16,60 +15,6 @@ import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NoReturn, Self
-
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
-
-from minitopo_dc.installation import module_command
-from minitopo_dc.registry import load_plugins
-
-
-class ProgramSettings(BaseModel):
-    """Settings of a program: the runner writes them, the program reads them.
-
-    It is no `Settings`, whose package takes longer to import than small clients take to start.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
-
-    plugins: tuple[str, ...] = ()
-    """Modules and files that the fields behind it may need."""
-
-    @field_validator("plugins")
-    @classmethod
-    def _load(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(load_plugins(names))
-
-    def command(self, module: str, file: Path) -> list[str]:
-        """Write the file, and return the command line that runs a module of the package with it."""
-        file.write_text(f"{self.model_dump_json(indent=1)}\n", encoding="utf-8")
-        return [*module_command(module), str(file)]
-
-    @classmethod
-    def given(cls) -> Self:
-        """Return this program's settings; a wrong file ends it with 2 and a line per error."""
-        if len(sys.argv) != 2:
-            _refuse("give one argument: the program's settings, a JSON file")
-        file = sys.argv[1]
-        try:
-            return cls.model_validate(json.loads(Path(file).read_text(encoding="utf-8")))
-        except OSError as error:
-            _refuse(f"{file}: {error.strerror}")
-        except json.JSONDecodeError as error:
-            _refuse(f"{file}:{error.lineno}: no JSON: {error.msg}")
-        except UnicodeDecodeError:
-            _refuse(f"{file}: not UTF-8 text")
-        except ValidationError as error:
-            from minitopo_dc.fields.base import describe  # noqa: PLC0415 (its weight, above)
-
-            _refuse(describe(error, file, cls))
-
-
-def _refuse(words: str) -> NoReturn:
-    print(words, file=sys.stderr)  # noqa: T201
-    sys.exit(2)
-
 
 SYSTEM_PLACES = ("/usr/sbin", "/sbin")
 """Where Debian puts root's programs and some servers; an ordinary user's PATH may lack them."""

@@ -23,8 +23,7 @@ from minitopo_dc.runners.base import (
     read_report,
 )
 from minitopo_dc.runners.processes.process import last_json
-from minitopo_dc.runners.programs import ProgramSettings
-from minitopo_dc.workloads import Measurement, Realtime, Workload, WorkloadField
+from minitopo_dc.workloads import Measurement, Realtime, Workload
 from minitopo_dc.workloads.exchange import write_content
 
 MEBIBYTE = 1024 * 1024
@@ -107,32 +106,14 @@ class DatagramRunner(Runner):
                 f"must be {MIN_PAYLOAD} to {most} with IPv{ip_version}"
             )
 
-    def _options(self, transfer: Transfer) -> QuicOptions:
+    def options(self, transfer: Transfer) -> QuicOptions:
+        """Return the options of a transfer, with their defaults."""
         return self.options_type.check(transfer.options, f"runner {self.name}")
-
-
-class QuicEnd(ProgramSettings):
-    """Settings of the program of either end of a QUIC stack of this project."""
-
-    address: str
-    """The server's address."""
-    port: int
-    clients: tuple[str, ...]
-    """The client's address of each leg that is used, in order."""
-    certificate: Path
-    key: Path | None = None
-    """The server's of its certificate; a client has none."""
-    congestion_control: str
-    options: QuicOptions
-    qlog: Path | None
-    """The directory for the qlog file."""
-    workload: WorkloadField
 
 
 class BuiltInQuicRunner(DatagramRunner):
     """A QUIC runner whose programs are this project's: options, workloads and logs."""
 
-    end_type: ClassVar[type[QuicEnd]]  # of its programs' settings
     server_program: ClassVar[str]  # a module, as the client's
     client_program: ClassVar[str]
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
@@ -145,48 +126,29 @@ class BuiltInQuicRunner(DatagramRunner):
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """Return the command of the server's program."""
-        settings = self._end(transfer, "server", key=transfer.key)
-        return settings.command(self.server_program, transfer.server_settings)
+        return transfer.command(self.server_program, "server", "server", self.name)
 
     def client_command(self, transfer: Transfer) -> list[str]:
         """Return the command of the client's program."""
-        settings = self._end(transfer, "client")
-        return settings.command(self.client_program, transfer.client_settings)
+        return transfer.command(self.client_program, "client", "client", self.name)
 
     def read(self, transfer: Transfer) -> Measurement:
         """Return the client's report, after a check of what arrived."""
         return read_report(last_json(transfer.client_output, "client"), transfer.workload)
 
-    def _end(self, transfer: Transfer, role: str, **more: Any) -> QuicEnd:
-        options = self._options(transfer)
-        return self.end_type(
-            address=transfer.server_address,
-            port=transfer.port,
-            clients=self._addresses(transfer),
-            certificate=transfer.certificate,
-            congestion_control=transfer.congestion_control,
-            plugins=transfer.plugins,
-            options=options,
-            workload=transfer.workload,
-            qlog=_qlog_directory(transfer, role) if options.qlog else None,
-            **more,
-        )
-
-    def _addresses(self, transfer: Transfer) -> tuple[str, ...]:
-        return transfer.client_addresses[:1]
-
     @contextmanager
     def files(self, transfer: Transfer) -> Iterator[None]:
         """Make the directories for qlog files, which stay."""
-        if self._options(transfer).qlog:
-            for role in ("server", "client"):
-                _qlog_directory(transfer, role).mkdir(parents=True, exist_ok=True)
+        for role in ("server", "client"):
+            if (directory := qlog_directory(transfer, self.options(transfer), role)) is not None:
+                directory.mkdir(parents=True, exist_ok=True)
         yield
 
 
-def _qlog_directory(transfer: Transfer, role: str) -> Path:
+def qlog_directory(transfer: Transfer, options: QuicOptions, role: str) -> Path | None:
+    """Return the directory for the qlog file of an end, None without one."""
     # Both stacks name both ends' files by the connection: one directory would lose one.
-    return transfer.directory / "qlog" / role
+    return transfer.directory / "qlog" / role if options.qlog else None
 
 
 @contextmanager

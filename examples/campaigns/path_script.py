@@ -73,5 +73,4 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
 def paths(runs: pd.DataFrame, run: Any) -> dict[str, tuple[Any, Any]]:
     """Return the times and rates of each path of a run, by its leg."""
     rates = dc.results.path_rates(Path(runs.attrs["directory"], run))
-    legs = rates.groupby("leg")
-    return {f"path {leg}": (rows["time_s"], rows["rate_mbps"]) for leg, rows in legs}
+    return plots.rates(rates.rename(columns={"leg": "path"}), "path")

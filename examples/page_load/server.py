@@ -25,10 +25,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from examples.page_load.site import OBJECTS, Site
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL
-from minitopo_dc.runners.addresses import address_family
+from minitopo_dc.runners.addresses import Certificate, address_family
 from minitopo_dc.runners.aioquic.connection import OrderedConnection, transmit
 from minitopo_dc.runners.aioquic.server import Http3Session, initial_destination
-from minitopo_dc.runners.certificate import Certificate, make_certificate
+from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.processes.udp_socket import (
     Address,
     StopSignal,

@@ -32,8 +32,7 @@ from minitopo_dc.exploration.choice import (
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.numbers import significant
 from minitopo_dc.pdcp.policies.policy import policy_names
-from minitopo_dc.plots.over_time import LEGS
-from minitopo_dc.plots.theme import grid_of
+from minitopo_dc.plots.theme import LEGS, grid_of
 from minitopo_dc.results import client_rate
 from minitopo_dc.results.tables.runs import LEG_BYTES
 from minitopo_dc.runners.base import get_runner

@@ -155,6 +155,13 @@ class Settings(BaseModel):
         checking: CoreSchema = _checking_numbers(handler(source))
         return checking
 
+    def __copy__(self) -> Self:
+        """Return a copy that may be changed, hence without what was computed of the fields."""
+        copied = super().__copy__()
+        for name in vars(copied).keys() - type(self).model_fields.keys():
+            del vars(copied)[name]
+        return copied
+
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Return the same settings, which are immutable: pydantic copies a field's default."""
         return self

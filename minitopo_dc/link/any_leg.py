@@ -175,6 +175,11 @@ class AnyLeg(ABC, Generic[T]):
     def mean_delay_ns(self) -> int:
         """Return the configured mean one-way delay behind queue and serialisation, in ns."""
 
+    @property
+    def slot_lead_ns(self) -> int:
+        """Return in what time (ns) the mean rate passes two slots, sent and next; 0: none."""
+        return 0
+
     @abstractmethod
     def backlog_bytes(self, *, now: int) -> int:
         """Return the bytes that wait for being serialised."""

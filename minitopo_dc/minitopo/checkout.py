@@ -353,7 +353,7 @@ class ExperimentMixin:
                 server,
                 client,
                 directory / "client-rate.csv",
-                interval_ms=scenario.statistics_ms,
+                interval_ms=scenario.sampling_ms,
                 on_start=config.run_netem_at,
                 check=self.context.check,
                 watch=watch,

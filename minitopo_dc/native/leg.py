@@ -28,6 +28,7 @@ from minitopo_dc.link.any_leg import queue_generators
 from minitopo_dc.link.queue.codel import CoDel
 from minitopo_dc.link.queue.discipline import QueueDiscipline, Red, Step
 from minitopo_dc.link.queue.pie import DualPi2, Pie
+from minitopo_dc.link.rlc.parameters import NACK_BYTES, STATUS_BYTES
 from minitopo_dc.link.rlc.tdd import TddPattern
 from minitopo_dc.native.library import (
     MOST,
@@ -99,9 +100,13 @@ def native_rlc(rlc: RlcParameters) -> Any:
             "acknowledged": rlc.mode == "am",
             "in_order": rlc.in_order,
             "slot": _fitting(rlc.slot_ns),
+            "slot_lead": _fitting(rlc.slot_lead_ns()),
             "harq_rtt": _fitting(rlc.harq_rtt_ns),
             "harq_retransmissions": _fitting(rlc.harq_retransmissions),
             "status": _fitting(rlc.status_ns),
+            "status_prohibit": _fitting(rlc.status_prohibit_ns),
+            "status_bits": 8 * STATUS_BYTES,
+            "nack_bits": 8 * NACK_BYTES,
             "max_retx_threshold": _fitting(rlc.max_retx_threshold),
             "discard": NEVER if rlc.discard_ns is None else _fitting(rlc.discard_ns),
             "phase": _fitting(rlc.phase_ns),
@@ -174,15 +179,17 @@ class NativeLeg:
         lib.leg_set_capacity(self.pointer, serves, 0)
         lib.leg_set_delay(self.pointer, *delay, 0)
         lib.leg_set_loss(self.pointer, *loss, 0)
-        self._left_out = {"dropped_mtu"} if parameters.mtu_bytes is None else set()
+        left_out = {"dropped_mtu"} if parameters.mtu_bytes is None else set()
         if parameters.discipline is None:
-            self._left_out |= OF_DISCIPLINE
+            left_out |= OF_DISCIPLINE
         else:
             kind, numbers = native_discipline(parameters.discipline)
             lib.leg_set_discipline(
                 self.pointer, kind, numbers, len(numbers), random_state(queue_rng)
             )
         self._counters = self._ffi.new("leg_counters *")
+        self._kind = LegStatistics if rlc is None else RlcStatistics
+        self._names = [it.name for it in fields(self._kind) if it.name not in left_out]
         self._rlc = rlc
         if rlc is not None:
             block_rng = random_state(Random(rng.getrandbits(64)))
@@ -227,7 +234,8 @@ class NativeLeg:
             self._lib.leg_set_loss(self.pointer, *native_loss(loss), now)
 
     def pair(self, other: Any) -> None:
-        """Let what the terminal sends on the leg's other direction keep it awake."""
+        """Let the leg's other direction carry status reports, and keep the terminal awake."""
+        self._other = other  # which C refers to
         self._lib.leg_pair(self.pointer, other.pointer)
 
     @property
@@ -239,9 +247,7 @@ class NativeLeg:
         """Return counters and gauges as of the last call."""
         counters = self._counters
         self._lib.leg_count(self.pointer, counters)
-        kind = LegStatistics if self._rlc is None else RlcStatistics
-        names = [field.name for field in fields(kind) if field.name not in self._left_out]
-        return kind(**{name: getattr(counters, name) for name in names})
+        return self._kind(**{name: getattr(counters, name) for name in self._names})
 
     def _set_block_error(self, rlc: RlcParameters, now: int) -> None:
         wait = rlc.mean_wait_ns()

@@ -31,10 +31,12 @@ typedef struct {
     int64_t on, inactivity, cycle, short_cycle, short_cycles;
 } drx_cycles;
 
-/* RLC and HARQ; `discard` in ns, NEVER: not at all. A scheduling request is sent each `sr`, first at `request`. */
+/* RLC and HARQ; `discard` in ns, NEVER: not at all. A scheduling request is sent each `sr`, first at `request`. In
+ * `slot_lead` the mean rate passes two of the largest slots. */
 typedef struct {
     int acknowledged, in_order;
-    int64_t slot, harq_rtt, harq_retransmissions, status, max_retx_threshold, discard, phase, sr, request, header_bytes;
+    int64_t slot, slot_lead, harq_rtt, harq_retransmissions, status, status_prohibit, max_retx_threshold, discard;
+    int64_t phase, sr, request, header_bytes, status_bits, nack_bits;
     tdd_pattern tdd;
     drx_cycles drx;
 } rlc_parameters;
@@ -47,7 +49,7 @@ leg *leg_new(const uint32_t *delay_random, const uint32_t *loss_random, int over
 void leg_free(leg *self);
 /* For a leg that is new; its blocks' errors are set besides. */
 void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_random);
-/* Let what the terminal sends on the other direction keep it awake; legs without RLC are left as they are. */
+/* Let the other direction carry status reports, and keep the terminal awake; legs without RLC are left as they are. */
 void leg_pair(leg *self, leg *other);
 void leg_set_block_error(leg *self, double error, int64_t mean_wait, int64_t now);
 /* For a leg that is new. */

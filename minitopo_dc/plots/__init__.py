@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from minitopo_dc.plots.over_time import drive as drive
 from minitopo_dc.plots.over_time import legs as legs
+from minitopo_dc.plots.over_time import rates as rates
 from minitopo_dc.plots.over_time import series as series
 from minitopo_dc.plots.over_time import session as session
 from minitopo_dc.plots.over_time import timeline as timeline
@@ -19,6 +20,7 @@ from minitopo_dc.plots.tables import cdf as cdf
 from minitopo_dc.plots.tables import comparison as comparison
 from minitopo_dc.plots.tables import curves as curves
 from minitopo_dc.plots.tables import map as map
+from minitopo_dc.plots.tables import packets as packets
 from minitopo_dc.plots.theme import Look as Look
 from minitopo_dc.plots.theme import looks as looks
 from minitopo_dc.plots.theme import ordered as ordered

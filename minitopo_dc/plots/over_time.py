@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 
 from minitopo_dc.fields import Direction
 from minitopo_dc.plots import theme
-from minitopo_dc.plots.theme import ordered, style
+from minitopo_dc.plots.theme import LEGS, ordered, style
 from minitopo_dc.results import buffer_over_time, client_rate, leg_rates, leg_series, pdcp_series
 from minitopo_dc.results.files import naming, read_numbers
 from minitopo_dc.results.kept_scenario import load_as_run
@@ -26,16 +26,15 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.trace import Capacities, channel_statistics
 from minitopo_dc.workloads import RowsFigure
 
-LEGS = ("#882255", "#44AA99", "#332288", "#999933")
-"""Colours of legs and paths, dark and light in turns, to be told apart in grey."""
 DASHES: Sequence[Any] = ("-", (0, (4, 1.4)), (0, (1, 1.4)))
 RECEIVED = "received\n(Mbit/s)"
 CAPACITY, LOST = "capacity", "packets lost"
 """Lines that are drawn as an area, and as ticks at the top of their panel."""
 PART_COLOURS = dict(zip(PARTS, map(str, np.linspace(0.15, 0.9, len(PARTS))), strict=True))
 """Greys of the parts of packets' delays, each an area on top of those of the parts before it."""
-MOST_BINS, LEAST_BIN_S = 100, 0.1
-"""More bins of a run are noise at this width; fewer than one a sample show where samples were."""
+MOST_BINS, LEAST_SAMPLES = 100, 2
+"""More bins of a run are noise at this width; with fewer samples a bin, rates would show where in
+it the samples were."""
 ROW_INCHES = 1.0
 """The height of a panel."""
 WINDOWS_S = (1, 5)
@@ -95,11 +94,27 @@ def legs(run: Any) -> Any:
     Raises:
         ResultError, OSError: a file of an element's is missing or broken.
     """
-    rates = {
-        f"{direction}\n(Mbit/s)": _lines(leg_rates(_directory(run), direction), "leg", "rate_mbps")
+    panels = {
+        f"{direction}\n(Mbit/s)": rates(leg_rates(_directory(run), direction), "leg")
         for direction in get_args(Direction)
     }
-    return _grid([rates], _leg_look)[:, 0]
+    return _grid([panels], _leg_look)[:, 0]
+
+
+def rates(table: pd.DataFrame, by: str = "") -> dict[str, Line]:
+    """Return a table of rates in bins as lines for `series`, each rate at the middle of its bin.
+
+    >>> plots.series({"Mbit/s": plots.rates(dc.results.path_rates("results/run"), "leg")})
+
+    Args:
+        table: has `time_s`, the begins of bins of one width, and `rate_mbps`, e.g. `client_rate`.
+        by: the column that tells lines apart; empty: there is one, without a name.
+    """
+    widths = np.diff(np.unique(table["time_s"]))
+    middles = table.assign(time_s=table["time_s"] + (widths.min() / 2 if len(widths) else 0.0))
+    if by:
+        return _lines(middles, by, "rate_mbps")
+    return {"": (middles["time_s"], middles["rate_mbps"])}
 
 
 @style()
@@ -167,17 +182,19 @@ def _directory(run: Any) -> Path:
 
 
 def _run_panels(run: Path, scenario: Scenario) -> Panels:
-    end_s = float(client_rate(run)["time_s"].max()) + 0.5
-    bin_s = max(LEAST_BIN_S, end_s / MOST_BINS)
-    rate, could = client_rate(run, bin_s), capacity_over_time(scenario, end_s, bin_s)
-    panels: dict[str, Mapping[str, Line]] = {
-        RECEIVED: {"": (rate["time_s"] + bin_s / 2, rate["rate_mbps"])}
-    }
-    rates, sampled = leg_rates(run, bin_s=max(bin_s, 2 * LEAST_BIN_S)), leg_series(run)
-    losses = losses_over_time(run)
-    for leg, rows in rates.groupby("leg"):
+    sampled, losses = leg_series(run), losses_over_time(run)
+    bin_s = _bin_s(run, sampled["time_s"])
+    rate, carried = client_rate(run, bin_s), leg_rates(run, bin_s=bin_s)
+    end_s = float(rate["time_s"].max()) + bin_s
+    could = capacity_over_time(scenario, end_s, bin_s)
+    could.loc[len(could)] = {
+        **could.iloc[-1],
+        "time_s": end_s,
+    }  # an area has the end of its last bin
+    panels: dict[str, Mapping[str, Line]] = {RECEIVED: rates(rate)}
+    for leg, rows in carried.groupby("leg"):
         capacity = could["time_s"], could[f"leg_{leg}_mbps"]
-        lines = {CAPACITY: capacity} | _lines(rows, "leg", "rate_mbps")
+        lines = {CAPACITY: capacity} | rates(rows, "leg")
         panels[f"leg {leg}\n(Mbit/s)"] = lines | _losses(losses, f"leg {leg}")
     panels["queues\n(kB)"] = _lines(sampled, "leg", "queue_bytes", 1000)
     windows = _lines(congestion_series(run), "path", "cwnd_bytes", 1000)
@@ -199,6 +216,13 @@ def _run_panels(run: Path, scenario: Scenario) -> Panels:
     if (run / DELAYS).exists():
         panels["packet delay\n(ms)"] = _delay_parts(run, scenario, bin_s)
     return {label: lines for label, lines in panels.items() if lines}
+
+
+def _bin_s(run: Path, samples: pd.Series[float]) -> float:
+    """Return the width in s of the bins of all rates of a run, by when its legs were sampled."""
+    every_s = float(np.median(np.diff(np.unique(samples)))) if samples.nunique() > 1 else 0.1
+    end_s = float(client_rate(run, every_s)["time_s"].max()) + every_s
+    return max(LEAST_SAMPLES * every_s, end_s / MOST_BINS)
 
 
 def _lines(table: pd.DataFrame, key: str, value: str, scale: float = 1) -> dict[str, Line]:
@@ -250,7 +274,7 @@ def _losses(losses: pd.DataFrame, part: str) -> dict[str, Line]:
 def _leg_look(name: str, number: int) -> dict[str, Any]:
     last = name.rpartition(" ")[2]
     place = int(last) - 1 if last.isdigit() else number
-    colour = LEGS[place % len(LEGS)] if name else "#111111"
+    colour = LEGS[place % len(LEGS)] if name else theme.INK
     return {"color": colour, "linestyle": DASHES[place % len(DASHES)]}
 
 
@@ -285,7 +309,7 @@ def _draw(axes: Axes, name: str, line: Line, **look: Any) -> None:
     elif name in PART_COLOURS:
         axes.fill_between(*line, color=PART_COLOURS[name], linewidth=0, label=name)
     elif name == LOST:
-        ticks: Any = {"color": "#B2182B", "markersize": 4, "clip_on": False}
+        ticks: Any = {"color": theme.LOST, "markersize": 4, "clip_on": False}
         axes.plot(*line, "|", transform=axes.get_xaxis_transform(), label=name, **ticks)
     else:
         axes.plot(*line, linewidth=1.0, label=name, **look)

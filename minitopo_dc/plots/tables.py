@@ -14,6 +14,7 @@ finite value. All functions share these arguments, and raise InputError for a mi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -21,12 +22,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import CenteredNorm, LogNorm, Normalize
-from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.ticker import Locator, LogLocator, MaxNLocator, NullLocator
 
 from minitopo_dc import statistics
+from minitopo_dc.fields import Direction
 from minitopo_dc.numbers import significant
 from minitopo_dc.plots import theme
 from minitopo_dc.plots.theme import Look, style
+from minitopo_dc.results.measures.account import CAUSES, packet_account
 from minitopo_dc.results.tables.runs import (
     check_columns,
     is_number,
@@ -43,6 +46,8 @@ WIDE = 20.0
 """The ratio of most values to the least from which on an axis is logarithmic."""
 BOUND = "bound_mbps"
 BOUND_LINE: Any = {"color": "0.55", "linewidth": 1.0, "zorder": 0.95}
+LEAST_TICKS = 3
+"""Of a bar of colours: two do not say whether it is logarithmic."""
 LEAST_GAP = 0.08
 """The part of an axis between two swept values from which on there is room for a number at each."""
 BAR_INCHES, FRAME_INCHES, GAP_BARS = 0.17, 0.6, 0.7
@@ -194,6 +199,42 @@ def cdf(
 
 
 @style()
+def packets(
+    runs: Mapping[str, Path | str], *, direction: Direction = "downlink", ax: Axes | None = None
+) -> Axes:
+    """Draw where packets were lost: the share of those offered, summed up along a packet's way.
+
+    >>> plots.packets({"DC": "results/dc", "MP-QUIC": "results/mpquic"})
+
+    All places of loss have a tick, from where a packet begins down to where it arrives, and a line
+    has a marker where its packets were lost. A copy that is lost counts, too. `packet_account` has
+    the numbers, and its `sentence` all of them.
+
+    Args:
+        runs: directories of runs that are ok, by their ways.
+        direction: of the packets.
+        ax: drawn on; None: a new figure of a page's width.
+
+    Raises:
+        ResultError: a summary of a run is missing or broken.
+    """
+    axes = ax or theme.grid_of(theme.new_figure(theme.PAGE_INCHES, 3.2))[0, 0]
+    places = np.arange(len(CAUSES))
+    ends = np.add.outer(places, (-0.5, 0, 0.5)).ravel()  # of a place; its marker is in the middle
+    for way, look in theme.looks(runs).items():
+        account = packet_account(Path(runs[way]), direction)
+        lost = np.array([account.losses[cause] for cause in CAUSES])
+        shares = np.repeat(100 * np.cumsum(lost) / max(1, account.offered), 3)
+        marked = (3 * np.flatnonzero(lost) + 1).tolist()
+        axes.plot(shares, ends, label=way, markevery=marked, **look.line)
+    axes.set_yticks(places, [cause.words for cause in CAUSES.values()])
+    axes.set(ylim=(len(CAUSES) - 0.5, -0.5), xlim=(0, None))
+    axes.set_xlabel("packets lost up to here (%)")
+    theme.legend(axes)
+    return axes
+
+
+@style()
 def map(
     runs: pd.DataFrame,
     x: str,
@@ -223,8 +264,9 @@ def map(
     axes.set(xlabel=label_of(x), ylabel=label_of(y))
     if (figure := axes.get_figure(root=True)) is not None and len(known):
         bar = figure.colorbar(colours, ax=axes, pad=0.02, aspect=25, label=label_of(z))
-        if isinstance(colours.norm, LogNorm):
-            _log_axis(bar.ax, "y")
+        bar.ax.yaxis.set_minor_locator(NullLocator())
+        ticks = _bar_ticks(*colours.get_clim(), is_log=isinstance(colours.norm, LogNorm))
+        bar.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
     return axes
 
 
@@ -265,7 +307,7 @@ def _bar_rows(runs: pd.DataFrame, x: str, by: str | None, y: str) -> pd.DataFram
 def _draw_bars(axes: Axes, rows: pd.DataFrame, look: Look, label: str) -> None:
     # White hatches are of what has hollow markers, so that bars can be told apart in grey.
     face: Any = {"color": look.colour, "edgecolor": "white", "linewidth": 0, "label": label}
-    line = {"ecolor": "#111111", "elinewidth": 0.8, "capsize": 0}  # nothing is seen of none
+    line = {"ecolor": theme.INK, "elinewidth": 0.8, "capsize": 0}  # nothing is seen of none
     reach, hatch = rows["reach"].fillna(0), "////" if look.hollow else ""
     long = axes.barh(rows["at"], rows["mean"].fillna(0), 0.92, xerr=reach, hatch=hatch,
                      error_kw=line, **face)  # fmt: skip
@@ -298,16 +340,33 @@ def _log_axis(axes: Axes, which: Literal["x", "y"]) -> None:
     axis.set(major_locator=locator, major_formatter="{x:g}", minor_formatter="")
 
 
+def _bar_ticks(low: float | None, high: float | None, *, is_log: bool) -> list[float]:
+    """Return at least three values at which a bar of colours has labels."""
+    low, high = float(low or 0), float(high or 0)
+    locators: list[Locator] = [MaxNLocator(5, min_n_ticks=LEAST_TICKS)]
+    if is_log:
+        locators.insert(0, LogLocator(subs=(1, 2, 5), numticks=12))
+    for locator in locators:
+        ticks = [float(tick) for tick in locator.tick_values(low, high) if low <= tick <= high]
+        if len(ticks) >= LEAST_TICKS:
+            return ticks
+    return [low, (low + high) / 2, high]
+
+
 def _scale(
     values: pd.Series[Any], level: float | None, limits: tuple[float, float] | None
 ) -> ScalarMappable:
     low, high = limits or ((values.min(), values.max()) if len(values) else (0.0, 1.0))
+    if low == high:  # one value has colours beside it, or its bar would have no length
+        low, high = low - 0.05 * abs(low or 1), high + 0.05 * abs(high or 1)
     if level is None:
-        return ScalarMappable(Normalize(low, high), "viridis")
+        return ScalarMappable(Normalize(low, high), theme.RISING)
     if level > 0 and low > 0:
         most = max(high / level, level / low, 1.01)
-        return ScalarMappable(LogNorm(level / most, level * most), "RdBu_r")
-    return ScalarMappable(CenteredNorm(level, max(high - level, level - low, 1e-9)), "RdBu_r")
+        return ScalarMappable(LogNorm(level / most, level * most), theme.DIVERGING)
+    return ScalarMappable(
+        CenteredNorm(level, max(high - level, level - low, 1e-9)), theme.DIVERGING
+    )
 
 
 def _cells(axes: Axes, grid: pd.DataFrame, colours: ScalarMappable) -> None:

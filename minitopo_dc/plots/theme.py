@@ -2,11 +2,13 @@
 
 A *way* is what a curve or a bar stands for. Its name tells its kind, and the kind its place, hue,
 dash and markers, so that a figure can be read in grey, too: one leg is grey and dotted, DC blue or
-green and solid, multipath vermillion or orange, dashed and hollow.
+green and solid, multipath vermillion or orange, dashed and hollow, ATSSS violet. All colours of
+figures are in this module.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -29,27 +31,67 @@ STYLE: Final[Any] = mpl.rc_params_from_file(
 
 
 class Kind(NamedTuple):
-    """A kind of ways: how their names tell it, and their looks one after the other."""
+    """A kind of ways: how their names tell it, and how they look."""
 
     words: str
-    colours: tuple[str, ...]
     dash: Any
     markers: str
-    variants: tuple[str, ...] = ()
-    """Patterns of variants that have the first, second, ... colour in all figures."""
+    ways: tuple[tuple[str, str], ...]
+    """The patterns of known ways in their order, each with its colour in all figures."""
+    others: tuple[str, ...]
+    """The colours of other ways, one after the other."""
+
+    @property
+    def colours(self) -> tuple[str, ...]:
+        """Return the colours of known ways and of others."""
+        return (*(colour for _, colour in self.ways), *self.others)
 
 
-# Hues of Okabe and Ito (Color Universal Design); of `OTHER`, the muted ones of Tol.
-LEG = Kind(r"\bleg|\bsc\b|single|alone", ("#6B6B6B", "#8F8F8F", "#444444"), (0, (1, 1.6)), "x+1",
-           (r"leg\W?1", r"leg\W?2"))  # fmt: skip
-DC = Kind(r"\bdc|dual", ("#0072B2", "#56B4E9", "#009E73", "#1D3F72"), "-", "oD^v",
-          (r"1:1|papers|batch", "least", "proportional", "credit"))  # fmt: skip
-MULTIPATH = Kind(r"\bmp|multipath", ("#D55E00", "#E69F00", "#CC79A7", "#8C3B12"), (0, (4, 1.6)),
-                 "sDvo", (r"^mp-?quic$", r"\blia\b", r"\bolia\b", "mptcp"))  # fmt: skip
-OTHER = Kind("", ("#882255", "#44AA99", "#332288", "#999933", "#AA4499", "#117733"),
-             (0, (5, 1.5, 1, 1.5)), "^vP*dp")  # fmt: skip
-ORDER: Final = (LEG, DC, MULTIPATH, OTHER)
+# Hues of Okabe and Ito (Color Universal Design), and shades of them; of `OTHER`, muted ones of Tol.
+LEG = Kind(r"\bleg|\bsc\d?\b|single|alone", (0, (1, 1.6)), "x+1",
+           ((r"leg\W?1|sc1", "#6B6B6B"), (r"leg\W?2|sc2", "#8F8F8F")),
+           ("#444444", "#7B6F65", "#5A6672"))  # fmt: skip
+DC = Kind(
+    r"\bdc|dual",
+    "-",
+    "oD^v",
+    (
+        ("1:1|papers|batch", "#56B4E9"),
+        (r"deployable|\bxn\b|^dc$|^dual connectivity$", "#0072B2"),
+        ("ideal", "#009E73"),
+        ("least", "#1D3F72"),
+        ("proportional", "#5C9E31"),
+        ("credit", "#5B5FC7"),
+        ("duplicat", "#00868B"),
+    ),
+    ("#3F7CAC", "#7AA6A1", "#2F6B4F"),
+)
+MULTIPATH = Kind(
+    r"\bmp|multipath",
+    (0, (4, 1.6)),
+    "sDvo",
+    (
+        (r"^mp-?quic$|picoquic", "#D55E00"),
+        ("noq", "#E69F00"),
+        ("mptcp", "#CC79A7"),
+        (r"\blia\b", "#8C3B12"),
+        (r"\bolia\b", "#B5835A"),
+    ),
+    ("#E8825A", "#A8325E", "#C9A227"),
+)
+ATSSS = Kind("atsss", (0, (6, 1.4, 1, 1.4)), "<>hH", (("-ll", "#7B3294"), ("mp", "#A06CB8")),
+             ("#5E4B8B",))  # fmt: skip
+LEGS = ("#882255", "#44AA99", "#332288", "#999933")
+"""The colours of legs and paths, dark and light in turns, to be told apart in grey."""
+OTHER = Kind("", (0, (5, 1.5, 1, 1.5)), "^vP*dp", (), (*LEGS, "#AA4499", "#117733"))
+ORDER: Final = (LEG, DC, MULTIPATH, ATSSS, OTHER)
 """From left to right, and from top to bottom."""
+OTHER_STACK = r"\btcp\b|\bnoq\b"
+"""Ways of one leg and DC whose name has this are not filled: their hue is that over QUIC."""
+LOST, TIE, LINE, INK = "#B2182B", "#D9D9D9", "#333333", "#111111"
+"""The colours of lost packets, of a tie, of lines at a value, and of what is of no way."""
+DIVERGING, RISING = "RdBu", "viridis"
+"""Colours of maps: above a level that of DC, below it that of multipath; and from low to high."""
 
 
 @dataclass(frozen=True)
@@ -71,39 +113,51 @@ class Look:
 
 def kind_of(way: str) -> Kind:
     """Return the kind of a way by its name: `DC 1:1`, `mpquic-lia`, `leg 2 alone`."""
-    return next(kind for kind in (MULTIPATH, DC, LEG, OTHER) if re.search(kind.words, way.lower()))
+    kinds = (ATSSS, MULTIPATH, DC, LEG, OTHER)
+    return next(kind for kind in kinds if re.search(kind.words, way.lower()))
 
 
 def ordered(ways: Iterable[Any]) -> list[str]:
-    """Return the names of ways in the order of all figures; within a kind as they came."""
-    return sorted(dict.fromkeys(map(str, ways)), key=lambda way: ORDER.index(kind_of(way)))
+    """Return the names of ways in the order of all figures; others of a kind as they came."""
+
+    def place(way: str) -> tuple[int, int]:
+        kind, known = kind_of(way), _known(way)
+        return ORDER.index(kind), len(kind.ways) if known is None else known
+
+    return sorted(dict.fromkeys(map(str, ways)), key=place)
 
 
 def looks(ways: Iterable[Any]) -> dict[str, Look]:
     """Return the look of each way, in the order of all figures.
 
-    Known variants have the same colour in all figures. To give others one in several figures, make
-    their looks once: `curves(..., looks=looks(all_names))`.
+    Known ways have the same look in all figures. To give others one in several figures, make their
+    looks once: `curves(..., looks=looks(all_names))`.
     """
-    names, places = ordered(ways), dict[tuple[Kind, int], str]()
-    for name in sorted(names, key=lambda name: _variant(name) is None):
-        kind, place = kind_of(name), _variant(name)
-        if place is None or (kind, place) in places:
-            place = next(free for free in range(len(names)) if (kind, free) not in places)
-        places[kind, place] = name
-    chosen = {name: _look(*place) for place, name in places.items()}
-    return {name: chosen[name] for name in names}
+    places: dict[str, tuple[Kind, int, int]] = {}
+    for name in ordered(ways):
+        kind, known = kind_of(name), _known(name)
+        turn = int(re.search(OTHER_STACK, name.lower()) is not None)
+        own = [] if known is None else [(kind, known, turn)]
+        free = itertools.chain(own, _others(kind))
+        places[name] = next(place for place in free if place not in places.values())
+    return {name: _look(*place) for name, place in places.items()}
 
 
-def _variant(way: str) -> int | None:
-    patterns = enumerate(kind_of(way).variants)
-    return next((place for place, words in patterns if re.search(words, way.lower())), None)
+def _known(way: str) -> int | None:
+    patterns = enumerate(kind_of(way).ways)
+    return next((place for place, (words, _) in patterns if re.search(words, way.lower())), None)
 
 
-def _look(kind: Kind, place: int) -> Look:
-    turn, colour = divmod(place, len(kind.colours))
-    marker = kind.markers[(colour + turn) % len(kind.markers)]
-    return Look(kind.colours[colour], kind.dash, marker, kind is MULTIPATH or turn % 2 == 1)
+def _others(kind: Kind) -> Iterator[tuple[Kind, int, int]]:
+    """Yield places of ways that are not known, as many as are asked for."""
+    for turn in itertools.count():
+        yield from ((kind, place, turn) for place in range(len(kind.ways), len(kind.colours)))
+
+
+def _look(kind: Kind, place: int, turn: int) -> Look:
+    marker = kind.markers[(place + turn) % len(kind.markers)]
+    hollow = kind in (MULTIPATH, ATSSS) or turn % 2 == 1
+    return Look(kind.colours[place], kind.dash, marker, hollow)
 
 
 @contextmanager

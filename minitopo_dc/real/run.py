@@ -304,7 +304,7 @@ def _transfer(
         bed.hosts.server,
         bed.hosts.client,
         directory / "client-rate.csv",
-        interval_ms=scenario.statistics_ms,
+        interval_ms=scenario.sampling_ms,
         on_start=on_start,
         check=bed.check,
         watch=watch,

@@ -9,10 +9,11 @@ Serialisation, slots of RLC, Xn, windows and acknowledgements take no time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import repeat
 from math import sqrt
+from typing import NamedTuple
 
-from minitopo_dc.link.propagation import LossModel
 from minitopo_dc.results.run_result import DIRECTIONS, goodput_mbps
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.leg import PACKET_BYTES, LegDirection
@@ -44,20 +45,38 @@ def bound_mbps(scenario: Scenario, start_s: float = 0.0) -> float | None:
     if scenario.flows or scenario.workload.kind not in BOUNDED:
         return None
     scenario, workload = resolve_scenario(scenario).scenario, scenario.workload
-    arrived, answer_s = _fluid(scenario, start_s)
+    fluid, answer_s = _fluid(scenario, start_s)
     if isinstance(workload, Download) and workload.duration_s is not None:
-        return arrived(workload.duration_s) / workload.duration_s / 1e6
-    least_s = _when(arrived, 8 * workload.size_bytes, scenario.timeout_s)
+        return fluid.arrived(workload.duration_s) / workload.duration_s / 1e6
+    least_s = _when(fluid, 8 * workload.size_bytes, scenario.timeout_s)
     return None if least_s is None else goodput_mbps(workload.size_bytes, least_s + answer_s)
 
 
-def _fluid(scenario: Scenario, start_s: float) -> tuple[Callable[[float], float], float]:
-    """Return the bits of content that have arrived after a time, and what the last answer takes.
+class _Fluid(NamedTuple):
+    """What each leg serves of a transfer, in s of the legs' time."""
 
-    Both count in s from the start of connecting.
-    """
-    legs = [leg.direction(scenario.loads[0]) for leg in scenario.legs]
-    delays = [_least_s(leg, scenario.timeout_s) for leg in legs]
+    legs: tuple[LegDirection, ...]
+    ages: tuple[int | None, ...]
+    """When the trace of each was changed (`LegDirection.trace_age`)."""
+    delays_s: tuple[float, ...]
+    """The least delay of each."""
+    start_s: float
+    """When the client begins to connect."""
+    begin_s: float
+    """When the first content may enter a leg."""
+    later_s: float
+    """What content takes behind the legs."""
+
+    def arrived(self, after_s: float) -> float:
+        """Return the bits of content that have arrived so long after the start."""
+        ends = [self.start_s + after_s - delay - self.later_s for delay in self.delays_s]
+        return CONTENT * sum(map(_kept_bits, self.legs, repeat(self.begin_s), ends))
+
+
+def _fluid(scenario: Scenario, start_s: float) -> tuple[_Fluid, float]:
+    """Return the fluid of a transfer, and how long (s) the last answer takes behind it."""
+    legs = tuple(leg.direction(scenario.loads[0]) for leg in scenario.legs)
+    delays = tuple(_least_s(leg, scenario.timeout_s) for leg in legs)
     limit_s, backhaul = scenario.timeout_s, scenario.real.backhaul
     down, up = (
         min(_least_s(leg.direction(way), limit_s) for leg in scenario.legs) for way in DIRECTIONS
@@ -67,47 +86,39 @@ def _fluid(scenario: Scenario, start_s: float) -> tuple[Callable[[float], float]
         + min((_least_s(wire.direction(way), limit_s) for wire in backhaul), default=0.0)
         for way in DIRECTIONS
     ]
-    losses = [
-        [stage.loss_model() for stage in (leg, *(stage for _, stage in leg.stages()))]
-        for leg in legs
-    ]
     begun = down + up + (0.0 if scenario.is_proxied else sum(wires))  # a proxy answers by itself
     is_upload = scenario.loads == ("uplink",)
     begun += 0.0 if is_upload else up + sum(wires)  # the request, and its answer's way to the legs
     later = wires[1] if is_upload else 0.0
-
-    def arrived(after_s: float) -> float:
-        ends = [start_s + after_s - delay - later for delay in delays]
-        begin = start_s + begun
-        return CONTENT * sum(
-            _kept_bits(leg, models, begin, end)
-            for leg, models, end in zip(legs, losses, ends, strict=True)
-        )
-
-    return arrived, down + wires[0] if is_upload else 0.0
+    ages = tuple(leg.trace_age() for leg in legs)
+    fluid = _Fluid(legs, ages, delays, start_s, start_s + begun, later)
+    return fluid, down + wires[0] if is_upload else 0.0
 
 
-def _when(arrived: Callable[[float], float], bits: int, timeout_s: float) -> float | None:
-    """Return the time (s) after which so many bits have arrived; None: not before the time-out."""
+@lru_cache(maxsize=256)
+def _when(fluid: _Fluid, bits: int, timeout_s: float) -> float | None:
+    """Return the time (s) after which so many bits have arrived; None: not before the time-out.
+
+    Ways and seeds of a campaign have it in common.
+    """
     low, high = 0.0, 1.0
-    while arrived(high) < bits:
+    while fluid.arrived(high) < bits:
         if high > timeout_s:
             return None
         low, high = high, 2 * high
     while high - low > 1e-6 * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if arrived(middle) < bits else (low, middle)
+        low, high = (middle, high) if fluid.arrived(middle) < bits else (low, middle)
     return low
 
 
-def _kept_bits(
-    leg: LegDirection, models: Sequence[LossModel | None], start_s: float, end_s: float
-) -> float:
+def _kept_bits(leg: LegDirection, start_s: float, end_s: float) -> float:
     """Return the bits that a leg can serve in a time, less the fewest that its losses take."""
     if end_s <= start_s:
         return 0.0
     bits = leg.available_bits([round(start_s * NS_PER_S), round(end_s * NS_PER_S)])[0]
     packets = bits // (8 * PACKET_BYTES)
+    models = [stage.loss_model() for stage in (leg, *(stage for _, stage in leg.stages()))]
     moments = [(0.0, 0.0) if model is None else model.moments(packets) for model in models]
     lost = min(mean - LUCK * sqrt(variance) for mean, variance in moments)
     return bits - 8 * PACKET_BYTES * max(0.0, lost)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -179,12 +180,19 @@ def seal(directory: Path) -> None:
 
     Opening what else a program left may take for ever.
     """
-    digests = {}
-    for path in sorted(directory.rglob("*")):
-        regular = path.is_file() and not path.is_symlink() and path.name != CHECKSUMS
-        if regular and path.stat().st_size <= MAX_CAPTURE:
-            digests[str(path.relative_to(directory))] = _digest(directory, path)
-    write_json(directory / CHECKSUMS, digests)
+    write_json(directory / CHECKSUMS, dict(sorted(_digests(directory, directory))))
+
+
+def _digests(directory: Path, folder: str | Path) -> Iterator[tuple[str, str]]:
+    """Yield the path in a run's directory and the digest of each file of a folder of it."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _digests(directory, entry.path)
+            elif entry.is_file(follow_symlinks=False) and entry.name != CHECKSUMS:
+                name = entry.path.removeprefix(f"{directory}/")
+                if entry.stat().st_size <= MAX_CAPTURE:
+                    yield name, _digest(directory, Path(entry.path))
 
 
 def damage(directory: Path, only: str | None = None) -> str | None:

@@ -32,18 +32,15 @@ class Timed(Protocol):
         """Do what is due at `now` (ns)."""
 
 
-class Alarm(Protocol):
-    """The host's promise to call a timed part at the moment that it names."""
-
-    def rearm(self) -> None:
-        """Ask the part for its next moment, after something else than its alarm changed it."""
-
-
 class Loop(Protocol):
     """What calls the timed parts of a host, by the kernel's clock or in virtual time."""
 
-    def add_timed(self, part: Timed, *, first: bool = False) -> Alarm:
-        """Call a part when it is due; one that changes what others wait for comes first."""
+    def add_timed(self, part: Timed, *, first: bool = False) -> Callable[[], None]:
+        """Call a part when it is due; one that changes what others wait for comes first.
+
+        Returns:
+            what asks the part for its next moment, after something else than the loop changed it.
+        """
 
 
 class HeldPacket(Protocol):
@@ -79,7 +76,7 @@ class LegDriver:
         self.next_timeout = leg.next_timeout
         self.other: LegDriver | None = None
         """The other direction, where both share a medium: what happens to one changes both."""
-        self._alarm = loop.add_timed(self)
+        self._rearm = loop.add_timed(self)
 
     def push(self, packet: HeldPacket, size: int, now: int) -> None:
         """Put a packet of `size` bytes on the leg."""
@@ -106,9 +103,9 @@ class LegDriver:
 
     def rearm(self) -> None:
         """Find the leg's next moment anew, after it was changed from outside."""
-        self._alarm.rearm()
+        self._rearm()
         if self.other is not None:
-            self.other._alarm.rearm()
+            self.other._rearm()
 
 
 Carry = Callable[[Pdu[Any], LegDriver], tuple[HeldPacket, int]]
@@ -134,7 +131,7 @@ class TransmitDriver:
         self._legs = list(legs)
         self._ways = self._legs
         self._follows = entity.follows_legs
-        self._alarm = loop.add_timed(self, first=True) if self._follows else None
+        self._rearm = loop.add_timed(self, first=True) if self._follows else None
 
     def push(self, sdu: Any, size: int, now: int, facts: PacketFacts | None) -> None:
         """Give an SDU a number, and put it on the leg or legs of its policy.
@@ -183,8 +180,8 @@ class TransmitDriver:
 
     def _submit(self, now: int) -> None:
         self.handle(now)
-        if self._alarm is not None:
-            self._alarm.rearm()
+        if self._rearm is not None:
+            self._rearm()
 
     def _is_own(self, packet: HeldPacket) -> bool:
         return packet.bearer == self.bearer
@@ -239,7 +236,7 @@ class ReceiveDriver:
         self.reports = reports
         self.next_timeout = entity.next_timeout
         self._delivered_bytes = 0
-        self._alarm = loop.add_timed(self)
+        self._rearm = loop.add_timed(self)
 
     def push(
         self, sn: int, sdu: Any, size: int, leg: int, now: int, *, count: int | None = None
@@ -259,7 +256,7 @@ class ReceiveDriver:
         if not self.entity.push(sn, sdu, leg, now, count):
             sdu.drop()
         self.handle(now)
-        self._alarm.rearm()
+        self._rearm()
 
     def handle(self, now: int) -> None:
         """Let go of SDUs that are in order, or have waited long enough."""

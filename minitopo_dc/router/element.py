@@ -151,7 +151,7 @@ class AnyElement(ABC):
         scheduled = [leg for leg in settings.legs if leg.leg in seen]
         schedule = Schedule(scheduled, seen, self._legs_changed)
         self._parts: list[Schedule | ReportSender | EchoSender] = [schedule, *senders]
-        self._alarms = [loop.add_timed(part, first=True) for part in reversed(self._parts)][::-1]
+        self._rearms = [loop.add_timed(part, first=True) for part in reversed(self._parts)][::-1]
 
     @abstractmethod
     def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:
@@ -188,8 +188,8 @@ class AnyElement(ABC):
             part.start(now)
         for driver in self._legs.values():
             driver.rearm()
-        for alarm in self._alarms:
-            alarm.rearm()
+        for rearm in self._rearms:
+            rearm()
 
     def _counted(self) -> dict[str, dict[int, dict[str, Any]]]:
         """Return what the summary says of legs and bearers, those with reports of these too."""

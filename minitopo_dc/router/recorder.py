@@ -6,6 +6,8 @@ import csv
 import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import repeat
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Protocol, TextIO, cast
 
@@ -41,8 +43,7 @@ class Series:
     def write(self, now: int) -> None:
         """Add a row for each source at `now` (ns)."""
         for key, source in self._sources.items():
-            values = source()
-            self._rows.writerow([now, key, *(values.get(name, 0) for name in self._columns)])
+            self._rows.writerow([now, key, *map(source().get, self._columns, repeat(0))])
         self._file.flush()  # readable while the run goes on
 
     def close(self) -> None:
@@ -150,28 +151,26 @@ def flatten(statistics: Any, legs: Sequence[int] | None = ()) -> dict[str, Any]:
     within (a histogram), and all with `legs` None, have their own items and become `name_1`, ...
     None is no column.
     """
-    return dict(_fields(statistics, legs))
-
-
-def _fields(statistics: Any, legs: Sequence[int] | None) -> Iterator[tuple[str, Any]]:
-    for name in _names(cast("Hashable", type(statistics))):
-        value = getattr(statistics, name)
-        if isinstance(value, int | float):
-            yield name, value
+    names, values = _fields(cast("Hashable", type(statistics)))
+    row: dict[str, Any] = {}
+    for name, value in zip(names, values(statistics), strict=False):
+        if type(value) is int:  # most of them, in each row of each series
+            row[name] = value
         elif isinstance(value, tuple):
             numbers = range(1, len(value) + 1) if legs is None else legs
-            for number, item in zip(numbers, value, strict=True):
-                yield f"{name}_{number}", item
+            row.update(zip([f"{name}_{number}" for number in numbers], value, strict=True))
         elif dataclasses.is_dataclass(value):
-            yield from ((f"{name}_{within}", item) for within, item in _fields(value, None))
+            row |= {f"{name}_{within}": item for within, item in flatten(value, None).items()}
         elif value is not None:
-            yield name, value
+            row[name] = value
+    return row
 
 
 @cache
-def _names(kind: Any) -> tuple[str, ...]:
-    """Return the names of a dataclass' fields, which each row of each series asks for."""
-    return tuple(field.name for field in dataclasses.fields(kind))
+def _fields(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    """Return the names of a dataclass' fields, and a function that returns their values."""
+    names = tuple(field.name for field in dataclasses.fields(kind))
+    return names, attrgetter(*names, "__class__")  # with one name alone it would return no tuple
 
 
 def write_summary(path: Path, summary: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ that the transport splits has none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, Literal
@@ -35,6 +36,7 @@ from minitopo_dc.scenario.element import (
     WifiEnd,
 )
 
+_network = cache(ip_network)
 ENDS: tuple[tuple[Literal["gnb", "ue"], Direction], ...] = (("gnb", "downlink"), ("ue", "uplink"))
 """The router hosts at the legs' ends, and the direction in which each sends on them."""
 BACKHAUL_ENDS: tuple[tuple[str, Direction], ...] = (
@@ -64,7 +66,7 @@ def router_settings(scenario: Scenario, directory: Path) -> tuple[ElementSetting
         "plugins": scenario.plugins,
         "directory": directory,
         "ip_version": scenario.ip_version,
-        "statistics_ms": scenario.statistics_ms,
+        "statistics_ms": scenario.sampling_ms,
         # `auto` is the user space's, which every kernel can carry.
         "backend": "kernel" if scenario.real.backend == "kernel" else "user",
         "core": scenario.real.core,
@@ -160,8 +162,8 @@ def _match(transport: str, port: int | None, client: str, direction: Direction) 
     It leaves out what a router sends in between, e.g. ICMP. Several flows are told apart by the
     server's port; None: there is one.
     """
-    remote = ip_network(client)
-    server = ip_network(server_address(version=6 if remote.version == 6 else 4))
+    remote = _network(client)
+    server = _network(server_address(version=6 if remote.version == 6 else 4))
     is_down = direction == "downlink"
     if port is None:
         source, destination = (server, remote) if is_down else (remote, server)

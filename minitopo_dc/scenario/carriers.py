@@ -207,7 +207,12 @@ class NrCarrier(Carrier):
 
     def _rlc(self, of: SlotsOf) -> dict[str, Any]:
         pattern = self.pattern(of)
-        rlc = {"slot_ms": self.slot_ms, "status_ms": 70.0, "header_bytes": NR_HEADERS}
+        rlc = {
+            "slot_ms": self.slot_ms,
+            "status_ms": 70.0,
+            "status_prohibit_ms": 10.0,
+            "header_bytes": NR_HEADERS,
+        }
         if pattern.is_fdd:
             return rlc | {"harq_rtt_ms": self.slot_ms * pattern.rounds[0]}
         return rlc | {
@@ -243,6 +248,7 @@ class LteCarrier(Carrier):
             "slot_ms": 1.0,
             "harq_rtt_ms": 8.0,
             "status_ms": 55.0,
+            "status_prohibit_ms": 20.0,
             "header_bytes": LTE_HEADERS,
         }
         request, grant = self._grant(TddPattern(ue_slots=4, gnb_slots=4), 1.0)
@@ -331,6 +337,7 @@ SOURCES: Final[Mapping[str, str]] = {
     "rlc.slot_ms": "TS 38.211, clause 4.3.2; TS 36.211, clause 4",
     "rlc.status_ms": "a captured network's t-Reassembly of 65 ms (LTE: t-Reordering of 45 ms), and "
     "the report's way",
+    "rlc.status_prohibit_ms": "default bearers of captured networks, NR and LTE",
     "rlc.drx": "10, 100 and 160 ms of a captured NR network",
     "rlc.header_bytes": "TS 38.323, TS 38.322, TS 38.321; TS 36.323, TS 36.322, TS 36.321",
     "rlc.harq_rtt_ms": "k1 or k2 and the base station's time; LTE: TS 36.213, clauses 7 and 8",

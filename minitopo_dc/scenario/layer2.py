@@ -134,8 +134,11 @@ class RlcSettings(Settings):
     harq_retransmissions: Annotated[int, Field(ge=0, le=27)] = _RLC.harq_retransmissions
     """The most retransmissions; at most 27, as maxHARQ-Tx ends at n28 (TS 36.331)."""
     status_ms: Milliseconds = _RLC.status_ns / NS_PER_MS
-    """The time from a block's first transmission to the first by RLC of what HARQ could not
-    deliver."""
+    """The time from when the receiver has a later block than one that it lacks to when its report
+    has told (t-Reassembly and the report's way), or from the last block if none follows."""
+    status_prohibit_ms: LeftOut[Milliseconds] = _RLC.status_prohibit_ns / NS_PER_MS
+    """t-StatusProhibit: the least time between status reports, which take capacity of the other
+    direction; `am` alone has them."""
     max_retx_threshold: MaxRetxThreshold = 8
     in_order: bool = _RLC.in_order
     """Whether SDUs leave RLC in order, as LTE's do, or when they are complete, as NR's do."""
@@ -202,6 +205,7 @@ class RlcSettings(Settings):
             harq_rtt_ns=round(self.harq_rtt_ms * NS_PER_MS),
             harq_retransmissions=self.harq_retransmissions,
             status_ns=round(self.status_ms * NS_PER_MS),
+            status_prohibit_ns=round(self.status_prohibit_ms * NS_PER_MS),
             max_retx_threshold=self.max_retx_threshold,
             in_order=self.in_order,
             discard_ns=self.discard_ms.ns,

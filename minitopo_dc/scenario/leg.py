@@ -571,9 +571,11 @@ def _read_once(trace: Path, column: str, time_column: str | None, _changed: int)
 @lru_cache(maxsize=256)
 def _open_once(
     radio: LegDirection, _changed: int | None
-) -> tuple[Capacity, Sequence[int], Sequence[Fraction]]:
+) -> tuple[Capacity, Sequence[int], Sequence[Fraction | int]]:
     """Return a capacity and its shares over time, as many runs of a campaign have the same legs."""
-    return radio.capacity(), *radio.shares()
+    cuts, shares = radio.shares()
+    # Where it is a whole number, as it mostly is, a product takes a tenth of a fraction's time.
+    return radio.capacity(), cuts, [int(it) if it.denominator == 1 else it for it in shares]
 
 
 @lru_cache(maxsize=64)

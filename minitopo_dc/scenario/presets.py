@@ -21,7 +21,7 @@ from minitopo_dc.pdcp import DISCARD_TIMER_MS, T_REORDERING_MS
 from minitopo_dc.pdcp.transmitting.legs import MIN_PACKETS
 from minitopo_dc.scenario.leg import PACKET_BYTES, LegDirection
 from minitopo_dc.scenario.radio import Leg, put_beside, tell_of_one_direction
-from minitopo_dc.units import NS_PER_S
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 DualConnectivity = Literal["papers", "deployable", "ideal"]
 NAMES: tuple[DualConnectivity, ...] = get_args(DualConnectivity)
@@ -170,14 +170,14 @@ def _least(values: Sequence[int], least: float) -> float | None:
 def _waits_ms(radio: LegDirection, held_ms: float) -> float:
     """Return what a grant, a node's queue and retransmissions take at most.
 
-    A node wants two packets at least (`LegNode`). Of `am` one retransmission by RLC counts, which
-    needs all those of HARQ, too: a second one is rarer than a loss.
+    A leg is given two packets at least, and two slots of its pattern. Of `am` one retransmission by
+    RLC counts, which needs all those of HARQ, too: a second one is rarer than a loss.
     """
     least_ms = 1000 * MIN_PACKETS * PACKET_BITS / _mean_bps(radio)
-    wait_ms = radio.grant_ms + max(held_ms, least_ms)
     if radio.rlc is None:
-        return wait_ms
-    wait_ms += radio.rlc.longest_wait_ms()
+        return radio.grant_ms + max(held_ms, least_ms)
+    slots_ms = radio.rlc.parameters().slot_lead_ns() / NS_PER_MS
+    wait_ms = radio.grant_ms + max(held_ms, least_ms, slots_ms) + radio.rlc.longest_wait_ms()
     harq_ms = radio.rlc.harq_retransmissions * radio.rlc.longest_round_ms()
     if radio.rlc.mode == "um":
         return wait_ms + harq_ms

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, model_validator
@@ -55,8 +56,11 @@ from minitopo_dc.scenario.presets import (
     table_name,
 )
 from minitopo_dc.scenario.radio import Leg, nearest
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from minitopo_dc.workloads import Download, WorkloadField
 
+SHORT = 10
+"""The fewest samples that show how a transfer went."""
 Clock = Literal["real", "virtual"]
 Backend = Literal["auto", "user", "kernel"]
 UdpMemory = Literal["modern", "linux-4.15"]
@@ -411,7 +415,7 @@ class Scenario(Settings):
                 yield f"{name}.{number}.downlink", link.direction("downlink")
                 yield f"{name}.{number}.uplink", link.direction("uplink")
 
-    @property
+    @cached_property
     def resolved_flows(self) -> tuple[ResolvedFlow, ...]:
         """Return the flows of `mode: flows`; in other modes the one that the scenario is."""
         if self.mode != "flows":
@@ -438,6 +442,28 @@ class Scenario(Settings):
         """Return the directions that its flows load, whose bytes and capacity count in a result."""
         ways = {way for flow in self.resolved_flows for way in flow.workload.loads}
         return tuple(way for way in get_args(Direction) if way in ways)
+
+    @property
+    def sampling_ms(self) -> int:
+        """Return the interval of the time series in ms, for a short run a tenth of `statistics_ms`.
+
+        Short is what ends within `SHORT` intervals, or what the legs could carry within them: its
+        series would have too few samples to show anything.
+
+        Raises:
+            SettingsError, TraceError: a trace is missing or wrong.
+        """
+        window_ns = round(SHORT * self.statistics_ms * NS_PER_MS)
+        workloads = [flow.workload for flow in self.resolved_flows]
+        timed = [one.lasts_s * NS_PER_S for one in workloads if one.lasts_s is not None]
+        sizes = [one.size_bytes for one in workloads if one.lasts_s is None]
+        if 0 in sizes or max(timed, default=0) > window_ns:
+            return self.statistics_ms
+        radios = [leg.direction(way) for leg in self.legs for way in self.loads]
+        could = sum(bits for one in radios for bits in one.available_bits((0, window_ns)))
+        return (
+            max(1, self.statistics_ms // SHORT) if 8 * sum(sizes) <= could else self.statistics_ms
+        )
 
     def _resolve(self, flow: FlowSettings) -> ResolvedFlow:
         transport = flow.transport or self.transport

@@ -15,7 +15,7 @@ from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.scenario.scenario import VirtualSettings
 from minitopo_dc.virtual.element import VirtualElement
 from minitopo_dc.virtual.host import EndHost
-from minitopo_dc.virtual.loop import AnyLoop, VirtualLoop
+from minitopo_dc.virtual.loop import VirtualLoop
 from minitopo_dc.virtual.native import NativeHost, VirtualNativeElement, VirtualNativeLoop
 from minitopo_dc.virtual.packet import Flow
 
@@ -31,7 +31,7 @@ class Core:
             follows: elements note where packets are.
         """
         self.name = name
-        self.loop: AnyLoop = VirtualLoop()
+        self.loop: VirtualLoop = VirtualLoop()
         self._follows = follows
 
     def element(

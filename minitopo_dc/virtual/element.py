@@ -28,7 +28,7 @@ from minitopo_dc.scenario.element import (
     ReportLeg,
     TransmitBearer,
 )
-from minitopo_dc.virtual.loop import AnyLoop, WaitingLine
+from minitopo_dc.virtual.loop import VirtualLoop, WaitingLine
 from minitopo_dc.virtual.packet import Flow, Packet, Take
 
 T = TypeVar("T")
@@ -71,7 +71,7 @@ class PacketOnLeg:
         """Forget the PDU: nobody waits for a packet of the other hosts."""
 
 
-def delayed(loop: AnyLoop, delay: int, take: Callable[[T], None]) -> Callable[[T], None]:
+def delayed(loop: VirtualLoop, delay: int, take: Callable[[T], None]) -> Callable[[T], None]:
     """Return a function that calls `take` `delay` ns later, in the same order."""
     if not delay:
         return take
@@ -85,7 +85,7 @@ class VirtualElement(AnyElement):
     def __init__(
         self,
         settings: ElementSettings,
-        loop: AnyLoop,
+        loop: VirtualLoop,
         *,
         leg_of: Mapping[str, int],
         processing_ns: int,

@@ -16,7 +16,7 @@ from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.virtual.connection import AnyConnection, cpu_ns
 from minitopo_dc.virtual.core import Core
 from minitopo_dc.virtual.element import VirtualElement, delayed
-from minitopo_dc.virtual.loop import AnyLoop, WaitingLine
+from minitopo_dc.virtual.loop import VirtualLoop, WaitingLine
 from minitopo_dc.virtual.packet import Flow, Packet, Take
 
 DESTINATION = {4: slice(16, 20), 6: slice(24, 40)}
@@ -161,7 +161,9 @@ class GuestHost:
     thing at a time.
     """
 
-    def __init__(self, loop: AnyLoop, cpu_ns: int, inject: Callable[[int, bytes], None]) -> None:
+    def __init__(
+        self, loop: VirtualLoop, cpu_ns: int, inject: Callable[[int, bytes], None]
+    ) -> None:
         self.received_bytes = 0
         """IP bytes that reached this host."""
         self._loop = loop

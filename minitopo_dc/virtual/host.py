@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from minitopo_dc.runners.virtual import Address, Received, Sent, VirtualEndpoint
 from minitopo_dc.units import NS_PER_US
-from minitopo_dc.virtual.loop import AnyLoop, WaitingLine
+from minitopo_dc.virtual.loop import VirtualLoop, WaitingLine
 from minitopo_dc.virtual.packet import Flow, Packet
 
 LINUX_RECEIVE_BUFFER = 212_992
@@ -91,7 +91,7 @@ class EndHost:
     - Datagrams of several sockets are read in the order of their arrival.
     """
 
-    def __init__(self, loop: AnyLoop, flows: Sequence[Flow], *, cpu_ns: int) -> None:
+    def __init__(self, loop: VirtualLoop, flows: Sequence[Flow], *, cpu_ns: int) -> None:
         """Make a host that sends on `flows`, once `endpoint` is set; a socket for each source."""
         self.endpoint: VirtualEndpoint
         self._received_bytes = 0

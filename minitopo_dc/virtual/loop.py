@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from minitopo_dc.router.drivers import Timed
 
@@ -17,40 +17,6 @@ T = TypeVar("T")
 START_NS = 1_000_000_000
 """The time of the first event. It is not 0, as NewReno in aioquic takes what is sent at 0 for in
 recovery."""
-
-
-class AnyTimer(Protocol):
-    """A timer of either core, with one moment at which it fires."""
-
-    @property
-    def at(self) -> int | None:
-        """Return when the timer fires (ns); None: not at all."""
-
-    def set(self, moment: int | None) -> None:
-        """Fire at `moment` (ns) instead of the moment set before; None: not at all."""
-
-    def bring_forward(self, moment: int) -> None:
-        """Fire at `moment` (ns) unless the timer fires before."""
-
-
-class AnyLoop(Protocol):
-    """The event loop of either core."""
-
-    @property
-    def now(self) -> int:
-        """Return the virtual time in ns."""
-
-    def timer(self, fire: Callable[[], None]) -> AnyTimer:
-        """Return a timer that is not set yet."""
-
-    def add_timed(self, part: Timed, *, first: bool = False) -> TimedPart:
-        """Call a part at the moments that it names, once it is rearmed."""
-
-    def stop(self) -> None:
-        """End `run` after the current event."""
-
-    def run(self, end: int) -> None:
-        """Fire what is due until `stop`, until `end` (ns), or until nothing is left to do."""
 
 
 class VirtualLoop:
@@ -67,9 +33,20 @@ class VirtualLoop:
         """Return a timer that is not set yet."""
         return LoopTimer(self, fire)
 
-    def add_timed(self, part: Timed, *, first: bool = False) -> TimedPart:  # noqa: ARG002
-        """Call a part at the moments that it names, once it is rearmed; their order is of time."""
-        return TimedPart(self, part)
+    def add_timed(self, part: Timed, *, first: bool = False) -> Callable[[], None]:  # noqa: ARG002
+        """Call a part at the moments that it names, whose order is of time.
+
+        Returns:
+            what asks the part for its next moment; to be called once at the start, too.
+        """
+        handle, next_timeout = part.handle, part.next_timeout
+
+        def fire() -> None:
+            handle(self.now)
+            timer.set(next_timeout())
+
+        timer = self.timer(fire)
+        return lambda: timer.set(next_timeout())
 
     def stop(self) -> None:
         """End `run` after the current event."""
@@ -114,27 +91,10 @@ class LoopTimer:
             self.set(moment)
 
 
-class TimedPart:
-    """A timer that lets a part act at the moments that it names."""
-
-    def __init__(self, loop: AnyLoop, part: Timed) -> None:
-        self._loop = loop
-        self._handle, self._next_timeout = part.handle, part.next_timeout
-        self._timer = loop.timer(self._fire)
-
-    def rearm(self) -> None:
-        """Ask the part for its next moment; called once at the start, too."""
-        self._timer.set(self._next_timeout())
-
-    def _fire(self) -> None:
-        self._handle(self._loop.now)
-        self._timer.set(self._next_timeout())
-
-
 class WaitingLine(Generic[T]):
     """A queue whose items wait for their moments, none of which is before that of the one ahead."""
 
-    def __init__(self, loop: AnyLoop, take: Callable[[T], None]) -> None:
+    def __init__(self, loop: VirtualLoop, take: Callable[[T], None]) -> None:
         """Give each item to `take` at its moment."""
         self._loop = loop
         self._take = take

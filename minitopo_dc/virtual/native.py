@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from minitopo_dc.native.library import from_c_time, library, to_c_time
-from minitopo_dc.router.drivers import Timed, Way
+from minitopo_dc.router.drivers import Way
 from minitopo_dc.router.native import (
     NativeLegDriver,
     NativeReceiveDriver,
@@ -25,7 +25,7 @@ from minitopo_dc.scenario.element import (
 )
 from minitopo_dc.virtual.element import VirtualElement
 from minitopo_dc.virtual.host import EndHost
-from minitopo_dc.virtual.loop import START_NS, TimedPart
+from minitopo_dc.virtual.loop import START_NS, LoopTimer, VirtualLoop
 from minitopo_dc.virtual.packet import Flow, Packet, Take
 
 
@@ -114,8 +114,8 @@ def _driver_of(flow: Flow, bearers: Any, drivers: Any) -> Any:
     return next((driver for bearer, driver in pairs if flow.belongs_to(bearer.match)), None)
 
 
-class VirtualNativeLoop:
-    """The counterpart of `minitopo_dc.virtual.loop.VirtualLoop` in C, which also carries packets.
+class VirtualNativeLoop(VirtualLoop):
+    """The event loop in C, which also carries packets.
 
     C knows a packet of Python's by a number, its token, for as long as it may still arrive.
     """
@@ -142,17 +142,13 @@ class VirtualNativeLoop:
         return self._handles[-1]
 
     @property
-    def now(self) -> int:
+    def now(self) -> int:  # type: ignore[override]  # C has it
         """Return the time in ns."""
         return int(self.lib.network_now(self.pointer))
 
     def timer(self, fire: Callable[[], None]) -> NativeTimer:
         """Return a timer that is not set yet."""
         return NativeTimer(self, fire)
-
-    def add_timed(self, part: Timed, *, first: bool = False) -> TimedPart:  # noqa: ARG002
-        """Call a part at the moments that it names, once it is rearmed; their order is of time."""
-        return TimedPart(self, part)
 
     def stop(self) -> None:
         """Let `run` end after the current event."""
@@ -188,7 +184,7 @@ class VirtualNativeLoop:
         del self._packets[token]
 
 
-class NativeTimer:
+class NativeTimer(LoopTimer):
     """A timer at one moment; its `fire` may set it again."""
 
     __slots__ = ("_lib", "_pointer", "fail", "fire")
@@ -201,19 +197,13 @@ class NativeTimer:
         self._pointer = self._lib.network_timer(loop.pointer, loop.handle(self))
 
     @property
-    def at(self) -> int | None:
+    def at(self) -> int | None:  # type: ignore[override]  # C has it
         """Return when it fires (ns), None if it is not set."""
         return from_c_time(self._lib.python_timer_at(self._pointer))
 
     def set(self, moment: int | None) -> None:
         """Fire at `moment` (ns) instead of when it was set for before; None: not at all."""
         self._lib.python_timer_set(self._pointer, to_c_time(moment))
-
-    def bring_forward(self, moment: int) -> None:
-        """Fire at `moment` (ns) unless it fires before."""
-        at = self.at
-        if at is None or moment < at:
-            self.set(moment)
 
 
 class NativeHost(EndHost):

@@ -21,7 +21,7 @@ from minitopo_dc.units import NS_PER_S
 from minitopo_dc.virtual.connection import AnyConnection, SansIoConnection
 from minitopo_dc.virtual.core import core_of
 from minitopo_dc.virtual.guest import GuestConnection
-from minitopo_dc.virtual.loop import START_NS, AnyLoop
+from minitopo_dc.virtual.loop import START_NS, VirtualLoop
 from minitopo_dc.virtual.packet import Packet, PacketMoments, Take
 from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.path_reports import PathFile
@@ -37,7 +37,7 @@ class PacketLog(ABC):
     name: ClassVar[str]
     columns: ClassVar[tuple[str, ...]]
 
-    def __init__(self, directory: Path, loop: AnyLoop) -> None:
+    def __init__(self, directory: Path, loop: VirtualLoop) -> None:
         """Begin the file in a run's directory."""
         self._loop = loop
         self._begin = loop.now
@@ -108,7 +108,9 @@ class HostCapture:
     here that they have no need of in virtual time.
     """
 
-    def __init__(self, directory: Path, host: Literal["client", "server"], loop: AnyLoop) -> None:
+    def __init__(
+        self, directory: Path, host: Literal["client", "server"], loop: VirtualLoop
+    ) -> None:
         """Begin the file in a run's directory."""
         self._loop = loop
         self._sends = "uplink" if host == "client" else "downlink"
@@ -141,7 +143,7 @@ def _whole(packet: Packet) -> bytes:
 AnyLog = PacketLog | HostCapture
 
 
-def packet_logs(scenario: Scenario, directory: Path, loop: AnyLoop) -> Iterator[AnyLog]:
+def packet_logs(scenario: Scenario, directory: Path, loop: VirtualLoop) -> Iterator[AnyLog]:
     """Yield the files that a scenario asks for."""
     for host in scenario.virtual.capture:
         yield HostCapture(directory, host, loop)
@@ -300,8 +302,8 @@ class VirtualTestbed:
         ]
         if any(connection.has_paths for connection in self.connections):
             series.append(PathSeries(directory, self.connections))
-        recorder = Recorder(series, self._scenario.statistics_ms, START_NS)
-        self.loop.add_timed(recorder).rearm()
+        recorder = Recorder(series, self._scenario.sampling_ms, START_NS)
+        self.loop.add_timed(recorder)()
         return recorder
 
     def _tap(self, log: AnyLog) -> AnyLog:

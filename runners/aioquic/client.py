@@ -35,7 +35,8 @@ from minitopo_dc.runners.aioquic.connection import (
     to_ns,
     transmit,
 )
-from minitopo_dc.runners.aioquic.runner import EndSettings, configuration
+from minitopo_dc.runners.aioquic.runner import AioquicOptions, configuration
+from minitopo_dc.runners.base import Transfer
 from minitopo_dc.runners.processes.udp_socket import (
     Address,
     receive_batch,
@@ -44,6 +45,7 @@ from minitopo_dc.runners.processes.udp_socket import (
     wait_readable,
 )
 from minitopo_dc.runners.programs import wait_for_start
+from minitopo_dc.runners.quic import qlog_directory
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Workload
 from minitopo_dc.workloads.exchange import Client, WrongAnswer
@@ -297,20 +299,21 @@ def bound_socket(address: str, receive_buffer: int | None) -> socket.socket:
 
 def main() -> None:
     """Do what the workload asks for, and print the outcome as one line of JSON."""
-    settings = EndSettings.given()
-    options = settings.options
+    transfer = Transfer.given()
+    options = AioquicOptions.check(transfer.options, "runner quic")
+    qlog = qlog_directory(transfer, options, "client")
     made = configuration(
-        settings.workload,
-        settings.congestion_control,
+        transfer.workload,
+        transfer.congestion_control,
         options,
         is_client=True,
-        logger=QuicFileLogger(str(settings.qlog)) if settings.qlog else None,
+        logger=QuicFileLogger(str(qlog)) if qlog else None,
     )
-    made.load_verify_locations(str(settings.certificate))
+    made.load_verify_locations(str(transfer.certificate))
     connection = make_connection(made, options.tuning)
-    with bound_socket(settings.clients[0], options.receive_buffer_bytes) as udp:
-        client = make_client(settings.workload, connection, partial(transmit, udp=udp))
-        run(client, udp, socket_address(settings.address, settings.port))
+    with bound_socket(transfer.client_addresses[0], options.receive_buffer_bytes) as udp:
+        client = make_client(transfer.workload, connection, partial(transmit, udp=udp))
+        run(client, udp, socket_address(transfer.server_address, transfer.port))
 
 
 if __name__ == "__main__":

@@ -8,19 +8,20 @@ describes it, and the authors' changes to it (section 6.1).
 from __future__ import annotations
 
 import importlib.util
-from typing import ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from aioquic.h3.connection import H3_ALPN
-from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.logger import QuicLogger
 from pydantic import model_validator
 
 from minitopo_dc.fields.ranges import AckDelay, PacingGain, Packets, RoundTrips, RttIncrease
 from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.base import Options, runner
-from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicEnd, QuicOptions, datagram_frame
+from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicOptions, datagram_frame
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.workloads import Workload
+
+if TYPE_CHECKING:  # who only asks which runners there are need not wait for aioquic
+    from aioquic.quic.configuration import QuicConfiguration
+    from aioquic.quic.logger import QuicLogger
 
 Off = Literal["off"]
 Preset = Literal["modern", "v43", "bquic"]
@@ -98,13 +99,15 @@ class AioquicOptions(QuicOptions, Tuning):
         return self
 
 
+HTTP3 = "h3"
+"""The application protocol of HTTP/3 (RFC 9114, section 3.1)."""
 BARE_STREAMS = "minitopo-call"
 """Of a workload that has no requests."""
 
 
 def protocols(workload: Workload) -> list[str]:
     """Return the application protocols (ALPN) that carry a workload."""
-    return [BARE_STREAMS] if workload.bare_streams else H3_ALPN
+    return [BARE_STREAMS if workload.bare_streams else HTTP3]
 
 
 def configuration(
@@ -116,6 +119,8 @@ def configuration(
     logger: QuicLogger | None,
 ) -> QuicConfiguration:
     """Return aioquic's configuration of an end, but for its certificates."""
+    from aioquic.quic.configuration import QuicConfiguration  # noqa: PLC0415 (its weight)
+
     return QuicConfiguration(
         is_client=is_client,
         alpn_protocols=protocols(workload),
@@ -129,18 +134,11 @@ def configuration(
     )
 
 
-class EndSettings(QuicEnd):
-    """Settings of the program of either end."""
-
-    options: AioquicOptions
-
-
 @runner("quic")
 class QuicRunner(BuiltInQuicRunner):
     """QUIC on one path, with aioquic's NewReno or CUBIC."""
 
     stack: ClassVar[str] = "aioquic"
-    end_type: ClassVar[type[QuicEnd]] = EndSettings
     server_program: ClassVar[str] = "minitopo_dc.runners.aioquic.server"
     client_program: ClassVar[str] = "minitopo_dc.runners.aioquic.client"
     multipath: ClassVar[bool] = False

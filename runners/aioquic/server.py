@@ -41,17 +41,18 @@ from minitopo_dc.runners.aioquic.connection import (
 )
 from minitopo_dc.runners.aioquic.runner import (
     BARE_STREAMS,
-    EndSettings,
+    AioquicOptions,
     Tuning,
     configuration,
 )
+from minitopo_dc.runners.base import Transfer
 from minitopo_dc.runners.processes.udp_socket import (
     StopSignal,
     receive_batch,
     set_receive_buffer,
     wait_readable,
 )
-from minitopo_dc.runners.quic import server_options
+from minitopo_dc.runners.quic import qlog_directory, server_options
 from minitopo_dc.workloads import Workload
 from minitopo_dc.workloads.exchange import Answers, Content, ContentServer, Request
 from minitopo_dc.workloads.exchange import Server as Endpoint
@@ -180,11 +181,12 @@ class QuicServer:
         udp: socket.socket,
         configuration: QuicConfiguration,
         stop: StopSignal,
-        settings: EndSettings,
+        tuning: Tuning,
+        workload: Workload,
     ) -> None:
         self._udp = udp
         self._configuration = configuration
-        self._settings = settings
+        self._tuning, self._workload = tuning, workload
         self._session: Http3Session | None = None
         self._stop = stop
 
@@ -202,8 +204,7 @@ class QuicServer:
         now = time.monotonic()
         for data, address in receive_batch(self._udp):
             if self._session is None:
-                tuning, workload = self._settings.options.tuning, self._settings.workload
-                self._session = accept(data, self._configuration, tuning, workload)
+                self._session = accept(data, self._configuration, self._tuning, self._workload)
             if self._session is not None:
                 self._session.connection.receive_datagram(data, address, now)
 
@@ -238,22 +239,24 @@ def accept(
 
 def main() -> None:
     """Serve connections until SIGTERM or SIGINT."""
-    settings = EndSettings.given()
-    own = server_options(settings.options, settings.workload)
+    transfer = Transfer.given()
+    options = AioquicOptions.check(transfer.options, "runner quic")
+    own = server_options(options, transfer.workload)
+    qlog = qlog_directory(transfer, options, "server")
     made = configuration(
-        settings.workload,
-        settings.congestion_control,
+        transfer.workload,
+        transfer.congestion_control,
         own,
         is_client=False,
-        logger=QuicFileLogger(str(settings.qlog)) if settings.qlog else None,
+        logger=QuicFileLogger(str(qlog)) if qlog else None,
     )
-    made.load_cert_chain(settings.certificate, settings.key)
-    udp = socket.socket(address_family(settings.address), socket.SOCK_DGRAM)
+    made.load_cert_chain(transfer.certificate, transfer.key)
+    udp = socket.socket(address_family(transfer.server_address), socket.SOCK_DGRAM)
     if own.receive_buffer_bytes is not None:
         set_receive_buffer(udp, own.receive_buffer_bytes)
-    udp.bind((settings.address, settings.port))
+    udp.bind((transfer.server_address, transfer.port))
     stop = StopSignal(signal.SIGTERM, signal.SIGINT)
-    server = QuicServer(udp, made, stop, settings)
+    server = QuicServer(udp, made, stop, options.tuning, transfer.workload)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
     server.run()
 

@@ -9,12 +9,12 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 
+from minitopo_dc.runners.addresses import SIMULATED
 from minitopo_dc.runners.aioquic.client import AioquicClient, SteppedClient, make_client
 from minitopo_dc.runners.aioquic.connection import make_connection
 from minitopo_dc.runners.aioquic.runner import AioquicOptions, configuration
 from minitopo_dc.runners.aioquic.server import Http3Session, accept
 from minitopo_dc.runners.base import read_report
-from minitopo_dc.runners.certificate import identify, trust
 from minitopo_dc.runners.quic import server_options
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
@@ -198,7 +198,7 @@ def make_application(
     """Return the client of a flow's workload, which sends as its host."""
     workload, control = flow.workload, flow.congestion_control
     made = configuration(workload, control, options, is_client=True, logger=qlog)
-    trust(made)
+    made.load_verify_locations(str(SIMULATED.certificate))
     host = SecondsHost(flow.client_host)
     connection = make_connection(made, options.tuning)
     return make_client(workload, connection, host.transmit, host.clock)
@@ -215,7 +215,7 @@ class VirtualServer:
         self._configuration = configuration(
             self._workload, control, options, is_client=False, logger=qlog
         )
-        identify(self._configuration)
+        self._configuration.load_cert_chain(*SIMULATED)
 
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
         """Act on what arrived and on what is due; return when to be called again (ns)."""

@@ -31,7 +31,6 @@ from minitopo_dc.runners.addresses import is_connected
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed
 from minitopo_dc.runners.processes.kernel_socket import mptcp_obstacle
 from minitopo_dc.runners.processes.process import run
-from minitopo_dc.runners.programs import ProgramSettings
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.path_reports import PathReport, PathSample, PathState
 
@@ -248,33 +247,22 @@ class LocalHost:
         return subprocess.Popen(arguments, stdin=stdin, stdout=stdout, stderr=stderr)
 
 
-class PathsSettings(ProgramSettings):
-    """Settings of this paths program."""
-
-    paths: PathPlan
-    begin_ns: int
-    """Time zero of the paths, on the monotonic clock."""
-    addresses: tuple[str, ...]
-    """The client's addresses, one per leg."""
-    server: str
-    """The server's address."""
-    port: int
-
-
 def main() -> None:
     """Make the changes; a change that the kernel refuses ends the program, with its words."""
-    settings = PathsSettings.given()
-    client = settings.addresses[settings.paths.initial[0] - 1]
-    while not is_connected("self", client, (settings.server, settings.port)):
+    transfer = Transfer.given()
+    begin_ns = transfer.begin_ns
+    assert begin_ns is not None  # it is started behind the client
+    server = (transfer.peer_address, transfer.port)
+    while not is_connected("self", transfer.first_address, server):
         time.sleep(POLL_S)
-    by_event = groupby(endpoint_changes(settings.paths), key=attrgetter("event"))
+    by_event = groupby(endpoint_changes(transfer.path_plan), key=attrgetter("event"))
     try:
         for event, changes in by_event:
             if event is not None:
-                wait_until(event.at_s, settings.begin_ns)
+                wait_until(event.at_s, begin_ns)
                 for change in changes:
-                    change_endpoint(LocalHost(), settings.addresses, change.name, change.leg)
-                done_s = (time.monotonic_ns() - settings.begin_ns) / NS_PER_S
+                    change_endpoint(LocalHost(), transfer.client_addresses, change.name, change.leg)
+                done_s = (time.monotonic_ns() - begin_ns) / NS_PER_S
                 print(json.dumps({**event._asdict(), "done_s": done_s}), flush=True)  # noqa: T201
     except TransferFailed as failure:
         sys.exit(str(failure))

@@ -16,7 +16,6 @@ from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
 from minitopo_dc.runners.mptcp.endpoints import (
     MAX_SUBFLOWS,
-    PathsSettings,
     endpoint_changes,
     first_endpoints,
     max_subflows,
@@ -173,15 +172,7 @@ class MptcpRunner(TcpRunner):
         """Return the program that changes the client's endpoints, None without changes."""
         if not transfer.path_plan.events:
             return None
-        assert transfer.begin_ns is not None  # it is started behind the client
-        settings = PathsSettings(
-            paths=transfer.path_plan,
-            begin_ns=transfer.begin_ns,
-            addresses=transfer.client_addresses,
-            server=transfer.peer_address,
-            port=transfer.port,
-        )
-        return settings.command("minitopo_dc.runners.mptcp.endpoints", transfer.paths_settings)
+        return transfer.command("minitopo_dc.runners.mptcp.endpoints", "paths")
 
     def proxy_command(self, transfer: Transfer) -> list[str]:
         """Return the command of the guest's agent as a proxy.

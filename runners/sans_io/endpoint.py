@@ -12,6 +12,7 @@ import gc
 import json
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -20,6 +21,7 @@ from typing import Any, Self
 from minitopo_dc.quic.connection import Connection, Datagram, StackError
 from minitopo_dc.quic.events import Address
 from minitopo_dc.runners.addresses import address_family
+from minitopo_dc.runners.base import Transfer, get_runner
 from minitopo_dc.runners.processes.udp_socket import (
     StopSignal,
     receive_batch,
@@ -31,9 +33,9 @@ from minitopo_dc.runners.processes.udp_socket import (
     wait_readable,
 )
 from minitopo_dc.runners.programs import wait_for_start
-from minitopo_dc.runners.quic import server_options
+from minitopo_dc.runners.quic import qlog_directory, server_options
 from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession, client_of, server_of
-from minitopo_dc.runners.sans_io.runner import EndSettings, congestion_control
+from minitopo_dc.runners.sans_io.runner import StackRunner, congestion_control
 from minitopo_dc.runners.sans_io.session import MarkedSession, Session, configuration
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from minitopo_dc.workloads import Realtime
@@ -161,54 +163,59 @@ def drive(
         sockets.send(session.drive(time.monotonic_ns()))
 
 
-def _code_point(settings: EndSettings) -> int:
+def _code_point(runner: StackRunner, transfer: Transfer) -> int:
     """Return the ECN code point of an end's datagrams; 0 without the option."""
-    if not settings.options.ecn:
+    if not runner.options(transfer).ecn:
         return 0
-    return settings.stack.ecn_of(congestion_control(settings.congestion_control))
+    return runner.library.ecn_of(congestion_control(transfer.congestion_control))
 
 
-def _connection(settings: EndSettings) -> Connection:
+def _connection(runner: StackRunner, transfer: Transfer, role: str) -> Connection:
+    options = runner.options(transfer)
     made = configuration(
-        settings.stack,
-        settings.workload,
-        settings.congestion_control,
-        settings.options,
-        addresses=len(settings.clients),
-        certificate=settings.certificate,
-        key=settings.key,
-        qlog=settings.qlog,
+        runner.library,
+        transfer.workload,
+        transfer.congestion_control,
+        options,
+        addresses=len(runner.addresses(transfer)),
+        certificate=transfer.certificate,
+        key=transfer.key if role == "server" else None,
+        qlog=qlog_directory(transfer, options, role),
     )
     return Connection(made, time.monotonic_ns())
 
 
-def _key_frame_dscp(settings: EndSettings) -> int | None:
-    workload = settings.workload
+def _key_frame_dscp(transfer: Transfer) -> int | None:
+    workload = transfer.workload
     return workload.key_frame_dscp if isinstance(workload, Realtime) else None
 
 
 def main() -> None:
     """Do what the workload asks of this end, and print the report."""
-    settings = EndSettings.given()
-    session, report = _ask(settings) if settings.key is None else _serve(settings)
+    transfer = Transfer.given()
+    role, transport = sys.argv[2:]
+    runner = get_runner(transport)
+    assert isinstance(runner, StackRunner)  # whose program this is
+    session, report = (_serve if role == "server" else _ask)(runner, transfer)
     for connection in session.connections:
         connection.free()  # and write its log
     print(json.dumps(report), flush=True)  # noqa: T201
 
 
-def _ask(settings: EndSettings) -> tuple[Session, dict[str, Any]]:
-    buffer_bytes, ecn = settings.options.receive_buffer_bytes, _code_point(settings)
-    with Sockets(settings.clients, receive_buffer=buffer_bytes, ecn=ecn) as sockets:
+def _ask(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, Any]]:
+    buffer_bytes = runner.options(transfer).receive_buffer_bytes
+    ecn, addresses = _code_point(runner, transfer), runner.addresses(transfer)
+    with Sockets(addresses, receive_buffer=buffer_bytes, ecn=ecn) as sockets:
         gc.freeze()  # what was imported is never garbage: full collections need not visit it
         begin_ns = wait_for_start()
         session = ClientSession(
-            _connection(settings),
-            settings.paths,
+            _connection(runner, transfer, "client"),
+            runner.plan(transfer),
             sockets.addresses,
-            (settings.address, settings.port),
+            (transfer.server_address, transfer.port),
             begin_ns,
-            make=client_of(settings.workload),
-            marked=_marked_client(settings, sockets),
+            make=client_of(transfer.workload),
+            marked=_marked_client(runner, transfer, sockets),
         )
         started_ns = time.monotonic_ns()
         session.start(started_ns)
@@ -221,30 +228,33 @@ def _ask(settings: EndSettings) -> tuple[Session, dict[str, Any]]:
         }
 
 
-def _marked_client(settings: EndSettings, sockets: Sockets) -> MarkedSession | None:
-    dscp = _key_frame_dscp(settings)
+def _marked_client(
+    runner: StackRunner, transfer: Transfer, sockets: Sockets
+) -> MarkedSession | None:
+    dscp = _key_frame_dscp(transfer)
     if dscp is None:
         return None
-    address = sockets.add(settings.clients[0])
+    address = sockets.add(transfer.client_addresses[0])
     sockets.code_points[address] = dscp
-    return MarkedSession(_connection(settings), address)
+    return MarkedSession(_connection(runner, transfer, "client"), address)
 
 
-def _serve(settings: EndSettings) -> tuple[Session, dict[str, Any]]:
+def _serve(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, Any]]:
     """Serve one connection until a signal."""
     stop = StopSignal(signal.SIGTERM, signal.SIGINT)
     gc.freeze()  # as above
-    buffer_bytes = server_options(settings.options, settings.workload).receive_buffer_bytes
-    ecn = _code_point(settings)
-    with Sockets([settings.address], settings.port, buffer_bytes, ecn=ecn) as sockets:
+    workload, clients = transfer.workload, runner.addresses(transfer)
+    buffer_bytes = server_options(runner.options(transfer), workload).receive_buffer_bytes
+    ecn = _code_point(runner, transfer)
+    with Sockets([transfer.server_address], transfer.port, buffer_bytes, ecn=ecn) as sockets:
         session = ServerSession(
-            _connection(settings),
-            settings.clients,
+            _connection(runner, transfer, "server"),
+            clients,
             begin=0,
-            make=server_of(settings.workload),
-            bare=settings.workload.bare_streams,
-            sample_ns=SAMPLE_NS if len(settings.clients) > 1 else None,
-            marked=_marked_server(settings, sockets),
+            make=server_of(workload),
+            bare=workload.bare_streams,
+            sample_ns=SAMPLE_NS if len(clients) > 1 else None,
+            marked=_marked_server(runner, transfer, sockets),
         )
         drive(session, sockets, stop.waiting, until=lambda: session.ended or stop.requested)
         session.finish(time.monotonic_ns())
@@ -254,13 +264,14 @@ def _serve(settings: EndSettings) -> tuple[Session, dict[str, Any]]:
         return session, _server_report(session, sockets)
 
 
-def _marked_server(settings: EndSettings, sockets: Sockets) -> MarkedSession | None:
-    dscp, marks = _key_frame_dscp(settings), sockets.code_points
+def _marked_server(
+    runner: StackRunner, transfer: Transfer, sockets: Sockets
+) -> MarkedSession | None:
+    dscp, marks = _key_frame_dscp(transfer), sockets.code_points
     if dscp is None:
         return None
-    return MarkedSession(
-        _connection(settings), on_client=lambda client: marks.update({client: dscp})
-    )
+    connection = _connection(runner, transfer, "server")
+    return MarkedSession(connection, on_client=lambda client: marks.update({client: dscp}))
 
 
 def _close(session: ServerSession, sockets: Sockets) -> None:

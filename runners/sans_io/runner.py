@@ -21,13 +21,12 @@ from minitopo_dc.quic.stack import (
     Experiment,
     Stack,
 )
-from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner, runner
+from minitopo_dc.runners.base import Transfer, TransferFailed, runner
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.quic import (
     MAX_PAYLOAD,
     MIN_PAYLOAD,
     BuiltInQuicRunner,
-    QuicEnd,
     QuicOptions,
 )
 from minitopo_dc.runners.virtual import VirtualTransport
@@ -91,22 +90,6 @@ class PathOptions(EcnOptions):
         return self
 
 
-class EndSettings(QuicEnd):
-    """Settings of the program of either end."""
-
-    transport: str
-    options: PathOptions
-    paths: PathPlan
-    """The client's."""
-
-    @property
-    def stack(self) -> Stack:
-        """Return the stack of the transport."""
-        made = get_runner(self.transport)
-        assert isinstance(made, StackRunner)  # whose settings these are
-        return made.library
-
-
 def congestion_control(name: str) -> str:
     """Return a stack's own name of a congestion control."""
     return ALIASES.get(name, name)
@@ -132,7 +115,6 @@ def path_limit(addresses: int) -> int:
 class StackRunner(BuiltInQuicRunner):
     """QUIC on one path, with one stack on both sides; a subclass has its name and its `library`."""
 
-    end_type: ClassVar[type[QuicEnd]] = EndSettings
     server_program: ClassVar[str] = "minitopo_dc.runners.sans_io.endpoint"
     client_program: ClassVar[str] = server_program
     library: ClassVar[Stack]  # gives a subclass its `stack` and `congestion_controls`
@@ -152,7 +134,7 @@ class StackRunner(BuiltInQuicRunner):
 
     def virtual(self) -> VirtualTransport | None:
         """Return both ends for the virtual clock, as the stack takes time as an argument."""
-        from minitopo_dc.runners.sans_io.tunnel import make_pair  # noqa: PLC0415 (its weight)
+        from minitopo_dc.runners.sans_io.virtual import make_pair  # noqa: PLC0415 (it imports this)
 
         return partial(make_pair, self.library)
 
@@ -162,18 +144,20 @@ class StackRunner(BuiltInQuicRunner):
         server = last_json(transfer.server_output, "server")
         server.pop(PATHS)
         server.pop("path_samples")
-        several = self.multipath and len(self._addresses(transfer)) > 1
+        several = self.multipath and len(self.addresses(transfer)) > 1
         check_negotiated(server, transfer.congestion_control, multipath=several)
         return replace(measured, details={**measured.details, **server})
 
-    def _end(self, transfer: Transfer, role: str, **more: Any) -> QuicEnd:
-        paths = transfer.path_plan if self.multipath else PathPlan.whole(1)
-        return super()._end(transfer, role, transport=self.name, paths=paths, **more)
-
-    def _options(self, transfer: Transfer) -> PathOptions:
+    def options(self, transfer: Transfer) -> PathOptions:
+        """Return a transfer's options, those of paths with their defaults."""
         return PathOptions.check(transfer.options, f"runner {self.name}")
 
-    def _addresses(self, transfer: Transfer) -> tuple[str, ...]:
+    def plan(self, transfer: Transfer) -> PathPlan:
+        """Return the client's plan of paths."""
+        return transfer.path_plan if self.multipath else PathPlan.whole(1)
+
+    def addresses(self, transfer: Transfer) -> tuple[str, ...]:
+        """Return the client's address of each leg that is used, in order."""
         return transfer.client_addresses if self.multipath else transfer.client_addresses[:1]
 
 

@@ -27,7 +27,6 @@ from aioquic.quic.events import DatagramFrameReceived, StreamDataReceived
 
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.quic.connection import Connection
-from minitopo_dc.quic.stack import Stack
 from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.quic import ANY_DATAGRAM
@@ -394,9 +393,3 @@ class TunnelPair(StackPair):
 
     def _control(self, options: PathOptions) -> str:
         return options.tunnel_congestion_control or self._flow.congestion_control
-
-
-def make_pair(stack: Stack, flow: VirtualFlow) -> StackPair:
-    """Return both ends of a flow, with a tunnel between them if it has a proxy on the UPF."""
-    kind = StackPair if flow.proxy_address is None else TunnelPair
-    return kind(stack, flow)

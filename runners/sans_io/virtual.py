@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.quic.connection import Connection, StackError
 from minitopo_dc.quic.stack import Stack
+from minitopo_dc.runners.addresses import SIMULATED
 from minitopo_dc.runners.base import TransferFailed, read_report
-from minitopo_dc.runners.certificate import write_files
 from minitopo_dc.runners.quic import server_options
 from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession, client_of, server_of
 from minitopo_dc.runners.sans_io.runner import (
@@ -28,7 +28,6 @@ from minitopo_dc.runners.virtual import (
     VirtualFlow,
     VirtualHost,
 )
-from minitopo_dc.scratch import scratch
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.path_reports import PATHS, PathSample
 
@@ -227,28 +226,26 @@ def connections(
         changes: fields of both ends' `Configuration` that are not those of the flow.
     """
     own: dict[str, Any] = {} if client_frame is None else {"datagram_frame": client_frame}
-    with scratch() as place:
-        certificate, server_key = write_files(place)
-        client, server = (
-            Connection(
-                replace(
-                    configuration(
-                        stack,
-                        flow.workload,
-                        flow.congestion_control,
-                        options,
-                        addresses=len(flow.client_addresses),
-                        certificate=certificate,
-                        key=key,
-                        qlog=_log_directory(flow, role) if options.qlog else None,
-                    ),
-                    **changes,
-                    **(own if role == "client" else {}),
+    client, server = (
+        Connection(
+            replace(
+                configuration(
+                    stack,
+                    flow.workload,
+                    flow.congestion_control,
+                    options,
+                    addresses=len(flow.client_addresses),
+                    certificate=SIMULATED.certificate,
+                    key=key,
+                    qlog=_log_directory(flow, role) if options.qlog else None,
                 ),
-                flow.client_host.now,
-            )
-            for role, key in (("client", None), ("server", server_key))
+                **changes,
+                **(own if role == "client" else {}),
+            ),
+            flow.client_host.now,
         )
+        for role, key in (("client", None), ("server", SIMULATED.key))
+    )
     return client, server
 
 
@@ -256,3 +253,12 @@ def _log_directory(flow: VirtualFlow, role: str) -> Path:
     directory = flow.directory / "qlog" / role
     directory.mkdir(parents=True, exist_ok=True)
     return directory
+
+
+def make_pair(stack: Stack, flow: VirtualFlow) -> StackPair:
+    """Return both ends of a flow, with a tunnel between them if it has a proxy on the UPF."""
+    if flow.proxy_address is None:
+        return StackPair(stack, flow)
+    from minitopo_dc.runners.sans_io.tunnel import TunnelPair  # noqa: PLC0415 (aioquic)
+
+    return TunnelPair(stack, flow)

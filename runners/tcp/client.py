@@ -12,6 +12,7 @@ import json
 import selectors
 import socket
 import ssl
+import sys
 import time
 from asyncio.staggered import staggered_race
 from collections.abc import Awaitable, Sequence
@@ -20,10 +21,15 @@ from functools import partial
 from pathlib import Path
 
 from minitopo_dc.runners.addresses import SERVER_NAME, socket_address
-from minitopo_dc.runners.processes.kernel_socket import set_congestion_control, tcp_socket
+from minitopo_dc.runners.base import Transfer, get_runner
+from minitopo_dc.runners.processes.kernel_socket import (
+    TcpProtocol,
+    set_congestion_control,
+    tcp_socket,
+)
 from minitopo_dc.runners.programs import wait_for_start
 from minitopo_dc.runners.tcp.http2 import Http2Client
-from minitopo_dc.runners.tcp.settings import ClientSettings
+from minitopo_dc.runners.tcp.runner import TcpRunner
 
 ALPN = "h2"
 """RFC 9113, section 3.2."""
@@ -163,23 +169,28 @@ def _words(error: Exception) -> str:
 
 def main() -> None:
     """Do what the workload asks for, and print the outcome as one line of JSON."""
-    settings = ClientSettings.given()
-    client = Http2Client(settings.workload)
+    transfer = Transfer.given()
+    runner = get_runner(sys.argv[2])
+    assert isinstance(runner, TcpRunner)  # whose program this is
+    client = Http2Client(transfer.workload)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
     with ExitStack() as stack:
-        attempts = [stack.enter_context(_socket(settings, address)) for address in settings.bind]
-        server = socket_address(settings.address, settings.port)
-        context = _context(settings.certificate, settings.tls)
+        attempts = [
+            stack.enter_context(_socket(transfer, runner.protocol, address))
+            for address in transfer.first_addresses
+        ]
+        server = socket_address(transfer.peer_address, transfer.port)
+        context = _context(transfer.certificate, runner.tls(transfer))
         wait_for_start()
         started_ns = time.monotonic_ns()
-        run(client, attempts, settings.attempt_delay_s, server, context)
+        run(client, attempts, transfer.path_plan.attempt_delay_s or 0, server, context)
     print(json.dumps(client.client.report() | {"started_ns": started_ns}), flush=True)  # noqa: T201
 
 
-def _socket(settings: ClientSettings, address: str) -> socket.socket:
-    made = tcp_socket(address, settings.protocol)
-    if settings.congestion_control is not None:
-        set_congestion_control(made, settings.congestion_control)
+def _socket(transfer: Transfer, protocol: TcpProtocol, address: str) -> socket.socket:
+    made = tcp_socket(address, protocol)
+    if "uplink" in transfer.workload.loads:  # else it sends requests only
+        set_congestion_control(made, transfer.congestion_control)
     made.bind((address, 0))
     return made
 

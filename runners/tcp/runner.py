@@ -27,8 +27,7 @@ from minitopo_dc.runners.processes.kernel_socket import TcpProtocol, congestion_
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.programs import Tool, not_installed
 from minitopo_dc.runners.tcp.info import FILE as TCP_INFO
-from minitopo_dc.runners.tcp.settings import ClientSettings, ServerSettings, TlsVersion
-from minitopo_dc.runners.tcp.virtual import TcpFlow, is_of_agent
+from minitopo_dc.runners.tcp.virtual import TcpFlow, TlsVersion, is_of_agent
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
 from minitopo_dc.workloads import Download, Measurement, Realtime, Workload
 from minitopo_dc.workloads.exchange import content_sha256, file_sha256
@@ -147,38 +146,13 @@ class TcpRunner(KernelTcpRunner):
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """Return the command of hypercorn, started by `minitopo_dc.runners.tcp.server`."""
-        settings = ServerSettings(
-            address=transfer.server_address,
-            port=transfer.port,
-            protocol=self.protocol if transfer.proxy_address is None else "tcp",
-            certificate=transfer.certificate,
-            key=transfer.key,
-            congestion_control=transfer.congestion_control,
-            tcp_info=self.tcp_info(transfer),
-            mss_bytes=self.mss_bytes(transfer),
-            plugins=transfer.plugins,
-            workload=transfer.workload,
-        )
-        return settings.command("minitopo_dc.runners.tcp.server", transfer.server_settings)
+        return transfer.command("minitopo_dc.runners.tcp.server", "server", self.name)
 
     def client_command(self, transfer: Transfer) -> list[str]:
         """Return the client's command: curl's, or that of a client of this project."""
         if self._has_curl(transfer):
             return self.curl_command(transfer)
-        uploads = "uplink" in transfer.workload.loads
-        settings = ClientSettings(
-            address=transfer.peer_address,
-            port=transfer.port,
-            bind=transfer.first_addresses,
-            attempt_delay_s=transfer.path_plan.attempt_delay_s or 0,
-            protocol=self.protocol,
-            certificate=transfer.certificate,
-            tls=self.tls(transfer),
-            congestion_control=transfer.congestion_control if uploads else None,
-            plugins=transfer.plugins,
-            workload=transfer.workload,
-        )
-        return settings.command("minitopo_dc.runners.tcp.client", transfer.client_settings)
+        return transfer.command("minitopo_dc.runners.tcp.client", "client", self.name)
 
     def client_waits(self, transfer: Transfer) -> bool:
         """Return whether the client is a Python program of this project, and not curl."""

@@ -28,6 +28,7 @@ from hypercorn.asyncio import serve
 from hypercorn.config import Config
 from hypercorn.protocol.h2 import H2Protocol
 
+from minitopo_dc.runners.base import Transfer, get_runner
 from minitopo_dc.runners.processes.kernel_socket import (
     TcpProtocol,
     set_congestion_control,
@@ -35,7 +36,7 @@ from minitopo_dc.runners.processes.kernel_socket import (
 )
 from minitopo_dc.runners.tcp.http2 import FIRST_WINDOW_BYTES, WINDOW_BYTES
 from minitopo_dc.runners.tcp.info import TcpInfoFile, TcpWatch
-from minitopo_dc.runners.tcp.settings import ServerSettings
+from minitopo_dc.runners.tcp.runner import TcpRunner
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.exchange import Answers, Content, ContentServer, Request, Server
 
@@ -249,16 +250,20 @@ class _Loop(asyncio.SelectorEventLoop):
 
 def main() -> None:
     """Serve requests until SIGTERM or SIGINT."""
-    settings = ServerSettings.given()
+    transfer = Transfer.given()
+    runner = get_runner(sys.argv[2])
+    assert isinstance(runner, TcpRunner)  # whose program this is
     listener = listen(
-        *(settings.address, settings.port, settings.protocol),
-        *(settings.congestion_control, settings.mss_bytes),
+        *(transfer.server_address, transfer.port),
+        runner.protocol if transfer.proxy_address is None else "tcp",
+        *(transfer.congestion_control, runner.mss_bytes(transfer)),
     )
-    if "uplink" in settings.workload.loads:
+    if "uplink" in transfer.workload.loads:
         protocol.H2Protocol = _WideProtocol  # type: ignore[attr-defined]
-    with TcpInfoFile(settings.tcp_info) if settings.tcp_info else nullcontext() as info:
-        application = Application(settings.workload.make_server, partial(TcpWatch, info=info))
-        serve_requests(listener, application, settings.certificate, settings.key)
+    info_path = runner.tcp_info(transfer)
+    with TcpInfoFile(info_path) if info_path else nullcontext() as info:
+        application = Application(transfer.workload.make_server, partial(TcpWatch, info=info))
+        serve_requests(listener, application, transfer.certificate, transfer.key)
 
 
 def serve_requests(

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from minitopo_dc.linux_guest.orders import Orders, Shape, Traffic
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.guest_programs import Changes, guest_transfer
 from minitopo_dc.runners.processes.kernel_socket import Subflow
 from minitopo_dc.runners.tcp.info import INTERVAL_S, SAMPLE_NS, AgentSamples, TcpInfoFile
-from minitopo_dc.runners.tcp.settings import TlsVersion
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Download, Measurement, RequestResponse, Workload
@@ -27,6 +26,8 @@ from minitopo_dc.workloads.request_response import RequestsOutcome
 
 if TYPE_CHECKING:  # which makes the flows
     from minitopo_dc.runners.tcp.runner import TcpRunner
+
+TlsVersion = Literal["1.2", "1.3"]
 
 # Bytes, as counted on the real clock (`bytes_sent` and `bytes_received` of one connection) and in
 # handshakes of Python's ssl with OpenSSL 3.0 and the servers' certificate.

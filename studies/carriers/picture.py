@@ -56,8 +56,8 @@ def figure() -> Figure:
         at_once = rlc.model_copy(update={"in_order": False})
         complete = direction.model_copy(update={"rlc": at_once})
         for shown, colour, words in (
-            (direction, theme.MULTIPATH.colours[0], "delivered in order"),
-            (complete, theme.DC.colours[0], "complete"),
+            (direction, theme.LEGS[0], "delivered in order"),
+            (complete, theme.LEGS[1], "complete"),
         ):
             panel.plot(*zip(*delays_ms(shown), strict=True), ".", ms=3, color=colour, label=words)
         panel.set(ylabel=f"{name}: delay (ms)", ylim=(0, None), xlim=(0, LASTS_MS))

@@ -148,13 +148,7 @@ def _pairs(runs: Mapping[str, Path]) -> Any:
 
 
 def _rates(tables: Mapping[str, pd.DataFrame], column: str, until_s: float | None = None) -> Any:
-    panels = {
-        f"{case}\n(Mbit/s)": {
-            f"{column} {number}": (rows["time_s"], rows["rate_mbps"])
-            for number, rows in table.groupby(column)
-        }
-        for case, table in tables.items()
-    }
+    panels = {f"{case}\n(Mbit/s)": plots.rates(table, column) for case, table in tables.items()}
     return plots.series(panels, until=until_s)[0]
 
 

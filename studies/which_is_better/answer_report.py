@@ -15,9 +15,11 @@ from scipy.stats import sobol_indices
 from ways import ALONE
 
 from minitopo_dc import plots
+from minitopo_dc.plots import theme
 from minitopo_dc.statistics import SEED, bootstrap_interval, mean_interval, signs
 
-COLOURS = {"DC better": "#0072B2", "multipath better": "#D55E00"}
+BETTER = {"DC better": "DC", "multipath better": "MP-QUIC"}
+"""The way whose colour an outcome has."""
 MEASURES = {
     "upload": "goodput_mbps",
     "requests": "delay_p95_ms",
@@ -137,11 +139,12 @@ def figure_of(table: pd.DataFrame) -> Figure:
     with plots.style():
         drawn = Figure(figsize=(7.16, 0.28 * len(table) + 1))
         axes = drawn.subplots()
-        for offset, (words, colour) in zip((-0.2, 0.2), COLOURS.items(), strict=True):
+        looks = plots.looks(BETTER.values())
+        for offset, (words, way) in zip((-0.2, 0.2), BETTER.items(), strict=True):
             places = np.arange(len(table))[::-1] - offset
-            axes.barh(places, table[f"{words}: points"], 0.38, color=colour, label=words)
+            axes.barh(places, table[f"{words}: points"], 0.38, color=looks[way].colour, label=words)
         axes.set_yticks(np.arange(len(table))[::-1], list(table.index))
-        axes.axvline(0, color="#333333", linewidth=0.8)
+        axes.axvline(0, color=theme.LINE, linewidth=0.8)
         axes.set_xlabel("change of the share of networks (points)")
         axes.legend(loc="lower right")
     return drawn

@@ -46,6 +46,7 @@ from ways import ALONE, MPQUIC, MPTCP, TCP
 import minitopo_dc as dc
 from minitopo_dc import plots
 from minitopo_dc.campaign.store import read_table
+from minitopo_dc.plots import theme
 from minitopo_dc.statistics import outcomes
 
 Case = tuple[dc.Scenario, dict[str, Any]]
@@ -302,8 +303,12 @@ def tuning(table: pd.DataFrame) -> pd.DataFrame:
     return best_first.reset_index(drop=True)
 
 
-COLOURS = {"DC is better": "#0072B2", "a tie": "#D9D9D9", "MP-QUIC is better": "#D55E00"}
-"""Of the ways in all figures; a tie is grey."""
+LOOKS = plots.looks(("DC", "MP-QUIC"))
+COLOURS = {
+    "DC is better": LOOKS["DC"].colour,
+    "a tie": theme.TIE,
+    "MP-QUIC is better": LOOKS["MP-QUIC"].colour,
+}
 ENDS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -321,7 +326,7 @@ def figure(table: pd.DataFrame) -> Figure:
         left.set_yticks(places, [NAMES[way] for way in ways])
         left.grid(visible=False)
         drawn.legend(*left.get_legend_handles_labels(), loc="outside upper left", ncols=3)
-        right.axvline(1, color="#333333", linewidth=0.8)
+        right.axvline(1, color=theme.LINE, linewidth=0.8)
         right.set(xscale="log", xlabel="goodput of DC over MP-QUIC's")
         right.set_xticks(
             [0.05, 0.1, 0.2, 0.5, 1, 2], [*map("{:g}".format, (0.05, 0.1, 0.2, 0.5, 1, 2))]
@@ -347,6 +352,17 @@ def _stack(axes: Axes, place: int, values: Ratios) -> None:
 def _box(axes: Axes, place: int, values: Ratios) -> None:
     """Draw 5, 25, 50, 75 and 95 % of the ratios of one DC."""
     low, first, middle, third, high = values.dropna().clip(lower=LEAST).quantile(ENDS)
-    axes.plot((low, high), (place, place), color="#333333", linewidth=0.9)
-    axes.barh(place, third - first, 0.5, first, color="#9CC7E3", edgecolor="#333333", linewidth=0.7)
-    axes.plot((middle, middle), (place - 0.25, place + 0.25), color="#1D3F72", linewidth=1.8)
+    axes.plot((low, high), (place, place), color=theme.LINE, linewidth=0.9)
+    axes.barh(
+        place,
+        third - first,
+        0.5,
+        first,
+        color=LOOKS["DC"].colour,
+        alpha=0.4,
+        edgecolor=theme.LINE,
+        linewidth=0.7,
+    )
+    axes.plot(
+        (middle, middle), (place - 0.25, place + 0.25), color=LOOKS["DC"].colour, linewidth=1.8
+    )

@@ -62,7 +62,6 @@ JUDGED_AT = ("losses", "rlc", "upload", "requests", "unseen")
 """Experiments; a requests' speed is one over the 95th percentile of the answers' delays."""
 SMALL_BYTES = 200
 """Acknowledgements are smaller."""
-COLOURS = {"dc": "#0072B2", "mpquic": "#D55E00"}
 
 
 def cases(version: str) -> Iterator[Case]:
@@ -222,15 +221,20 @@ def figure(runs: pd.DataFrame) -> Figure:
     with plots.style():
         drawn = Figure(figsize=(3.5, 2.6))
         axes = drawn.subplots()
-        for side, colour in COLOURS.items():
+        for side, look in plots.looks(("dc", "mpquic")).items():
             points = table[[name.startswith(side) for name in table.index]].sort_values("share")
-            axes.scatter(points["delay"], points["share"], s=14, color=colour)
+            axes.scatter(points["delay"], points["share"], s=14, color=look.colour)
             for place, (name, point) in enumerate(points.iterrows()):
                 label = str(name).removeprefix("mpquic-").replace("dc-", "DC ")
-                text: Any = {"textcoords": "offset points", "fontsize": 6, "color": colour}
+                text: Any = {"textcoords": "offset points", "fontsize": 6, "color": look.colour}
                 where = (3, 2) if place % 2 else (3, -8)
                 axes.annotate(label, (point["delay"], point["share"]), where, **text)
         desired = table.loc[[f"dc-desired-{ms}" for ms in DESIRED_MS]]
-        axes.plot(desired["delay"], desired["share"], color=COLOURS["dc"], linewidth=0.8)
+        axes.plot(
+            desired["delay"],
+            desired["share"],
+            color=plots.looks(["dc"])["dc"].colour,
+            linewidth=0.8,
+        )
         axes.set(xlabel="delay of a packet, 95th percentile (ms)", ylabel="goodput over the bound")
     return drawn

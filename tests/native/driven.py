@@ -28,7 +28,7 @@ class DrivenLeg(NativeLeg, AnyLeg[int]):
     """A leg with the interface of any leg."""
 
     def pair(self, other: Any) -> None:
-        """Let what the terminal sends on the leg's other direction keep it awake."""
+        """Let the leg's other direction carry status reports, and keep the terminal awake."""
         assert isinstance(other, NativeLeg)
         NativeLeg.pair(self, other)
 

@@ -57,6 +57,7 @@ def rlcs(draw: st.DrawFn) -> RlcParameters:
         harq_rtt_ns=slot + draw(st.integers(0, 20 * MS)),
         harq_retransmissions=draw(st.integers(0, 4)),
         status_ns=draw(st.integers(0, 60 * MS)),
+        status_prohibit_ns=draw(st.sampled_from([0, MS, 30 * MS])),
         max_retx_threshold=draw(st.integers(1, 3)),
         in_order=draw(st.booleans()),
         discard_ns=draw(st.one_of(st.none(), st.integers(1, 60 * MS))),

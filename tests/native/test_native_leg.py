@@ -38,6 +38,7 @@ from tests.native.legs import (
     delays,
     losses,
     pairs_of_legs,
+    rlcs,
     shown,
 )
 
@@ -92,6 +93,33 @@ def test_a_leg_does_what_its_twin_does(
         else:
             change(data, pair, now)
         assert shown(native, now) == shown(python, now)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(rlcs(), rlcs(), st.data())
+def test_both_directions_of_a_leg_do_what_their_twins_do(
+    down: RlcParameters, up: RlcParameters, data: st.DataObject
+) -> None:
+    """Each direction's blocks make status reports that the other carries."""
+    legs: list[list[Any]] = []
+    for make in (make_leg, DrivenLeg):
+        parameters = LegParameters(delay=ConstantDelay(MS), queue_packets=None)
+        pair = [make(parameters, ConstantCapacity(2_000_003), Random(7), rlc) for rlc in (down, up)]
+        for way in (0, 1):
+            pair[way].pair(pair[1 - way])
+            pair[way].start(0)
+        legs.append(pair)
+    now = 0
+    for number in range(data.draw(st.integers(1, 60))):
+        now += data.draw(gaps)
+        way, size = data.draw(st.integers(0, 1)), data.draw(st.integers(1, 3000))
+        if data.draw(st.booleans()):
+            assert len({pair[way].push(number, size, now) for pair in legs}) == 1
+        else:
+            arrived = [pair[way].poll(now) for pair in legs]
+            assert arrived[0] == arrived[1]
+        seen = [shown(pair[way], now) for pair in legs]
+        assert seen[0] == seen[1]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.link import CapacityLeg, ConstantDelay, LegParameters, make_capacity
+from minitopo_dc.link import (
+    CapacityLeg,
+    ConstantDelay,
+    LegParameters,
+    RlcParameters,
+    make_capacity,
+    make_leg,
+)
+from minitopo_dc.link.rlc.tdd import TddPattern
 from minitopo_dc.native.library import NotNativeError
 from minitopo_dc.native.policy import native_policy
 from minitopo_dc.pdcp import (
@@ -226,6 +234,35 @@ def test_a_long_run_splits_the_same(name: str, late: bool) -> None:
                 bearer.entity.feedback.push(encode_report(Report(step // 50 + 1, heard)), now)
     assert native.shown(now) == python.shown(now)
     assert sees_legs(make_policy(name, legs=2)) == (name in POLICIES[2:])
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_late_numbers_fill_every_slot_of_a_tdd_uplink_behind_its_first_grant(native: bool) -> None:
+    rlc = RlcParameters(
+        tdd=TddPattern("DDDSU", "U"), slot_ns=MS // 2, block_error=0.0, sr_ns=10 * MS
+    )
+    leg: Any = (DrivenLeg if native else make_leg)(
+        LegParameters(None, delay=ConstantDelay(0), grant_ns=5 * MS),
+        make_capacity(10**8),
+        *(Random(1), rlc),
+    )
+    policy = make_policy("least-delay", legs=1)
+    entity: Any = (
+        DrivenTransmitter(policy, [leg], sn_bits=18, waits=True)
+        if native
+        else TransmittingEntity(
+            *(sn_format(18), policy), legs=1, states=[leg], waiting=SduBuffer(None, None)
+        )
+    )
+    bearer, delivered = Bearer(entity, [leg], 3), 0
+    leg.start(0)
+    for number in range(2000):
+        bearer.push(4 * number, 1247, 0)
+    for now in range(0, 101 * MS, MS // 2):
+        delivered += len(leg.poll(now))
+        bearer.submit(now)
+    # A request at 2 ms and a grant for 7 ms; then each U, of 25 packets with headers.
+    assert delivered == 38 * 25
 
 
 def test_a_policy_without_a_twin_is_told() -> None:

@@ -26,6 +26,7 @@ class WrittenLeg(LegView):
     serves_until: int | None = None
     may_wait: bool = False
     credit: int | None = None
+    slot_lead_ns: int = 0
 
     def backlog_bytes(self, *, now: int) -> int:  # noqa: ARG002
         return self.backlog

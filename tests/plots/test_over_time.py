@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,7 +55,9 @@ def test_a_timeline_has_rates_queues_losses_and_what_pdcp_holds(tmp_path: Path) 
     received, leg_1, leg_2, queues, held = grid[:, 0]
     assert np.asarray(received.lines[0].get_ydata()) == pytest.approx(16.0)
     assert np.asarray(leg_1.lines[0].get_ydata()) == pytest.approx(8.0)
-    assert leg_2.collections[0].get_datalim(leg_2.transData).y1 == 12.0  # its capacity
+    assert leg_2.collections[0].get_datalim(leg_2.transData).y1 == pytest.approx(
+        12.0
+    )  # its capacity
     lost = {line.get_label(): line for line in leg_2.lines}["packets lost"]
     assert list(lost.get_xdata()) == [0.6]
     assert [max(line.get_ydata()) for line in queues.lines] == [10.0, 20.0]
@@ -143,12 +148,82 @@ def test_a_drive_has_its_strongest_channels_and_how_many_there_are() -> None:
     assert list(available.lines[0].get_ydata()) == [0.0, 0.5, 1.0]
 
 
+def test_all_rates_of_a_timeline_stand_at_the_middles_of_the_same_bins(tmp_path: Path) -> None:
+    received, leg_1, leg_2, *_ = plots.timeline(run_of(tmp_path, "dc"))[:, 0]
+    middles = pytest.approx(np.arange(0.1, 2.0, 0.2))  # two samples of 100 ms a bin
+    for axes in (received, leg_1, leg_2):
+        assert list(axes.lines[0].get_xdata()) == middles
+
+
+def test_rates_of_one_bin_stay_where_they_are() -> None:
+    table = pd.DataFrame({"time_s": [0.0], "rate_mbps": [8.0]})
+    ((times, rates),) = plots.rates(table).values()
+    assert (list(times), list(rates)) == ([0.0], [8.0])
+
+
 NAMES = ["MP-QUIC", "DC least delay", "leg 1", "DC 1:1", "mpquic-lia", "dc-credit", "MPTCP", "mine"]
 
 
 @given(st.sets(st.sampled_from(NAMES), min_size=1))
 def test_a_known_way_has_one_look_whatever_is_beside_it(names: set[str]) -> None:
     assert plots.looks(names) == {name: plots.looks(NAMES)[name] for name in plots.ordered(names)}
+
+
+def test_ways_stand_in_the_order_of_the_table_of_looks() -> None:
+    names = [
+        "ATSSS-LL",
+        "MPTCP",
+        "MP-QUIC",
+        "DC (ideal)",
+        "DC (deployable, Xn 5 ms)",
+        "DC (papers')",
+    ]
+    assert plots.ordered(["mine", *names, "leg 2", "leg 1"]) == [
+        *("leg 1", "leg 2", *reversed(names), "mine"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "colour"),
+    [
+        (("DC", "DC (deployable, Xn 5 ms)", "dc-xn-5", "DC, deployable"), "#0072B2"),
+        (("DC 1:1", "DC (papers')", "dc-papers", "DC, the papers'"), "#56B4E9"),
+        (("MP-QUIC", "mpquic", "MP-QUIC (picoquic)"), "#D55E00"),
+    ],
+)
+def test_a_way_has_one_colour_by_all_of_its_names(names: tuple[str, ...], colour: str) -> None:
+    assert {look.colour for name in names for look in plots.looks([name]).values()} == {colour}
+
+
+def test_dc_over_tcp_has_the_hue_of_dc_over_quic_and_is_hollow() -> None:
+    over_quic, over_tcp = plots.looks(["DC (deployable, QUIC)", "DC (deployable, TCP)"]).values()
+    assert over_quic.colour == over_tcp.colour
+    assert (over_quic.hollow, over_tcp.hollow) == (False, True)
+
+
+COLOUR = re.compile(r"""#[0-9A-Fa-f]{6}\b|["'](?:C\d|tab:\w+)["']|cmap=|color=["'](?!white)[a-z]""")
+
+
+@pytest.mark.parametrize("folder", ["minitopo_dc", "studies", "examples", "notebooks", "scripts"])
+def test_only_the_theme_has_colours(folder: str) -> None:
+    root = Path(__file__).resolve().parents[2]
+    sources = [path for kind in ("py", "ipynb") for path in (root / folder).rglob(f"*.{kind}")]
+    drawing = {path: cells(path) for path in sources if path.name not in ("theme.py", "page.py")}
+    wrong = {
+        str(path.relative_to(root)): sorted(set(COLOUR.findall(text)))
+        for path, text in drawing.items()
+        if "plots" in text and COLOUR.search(text)
+    }
+    assert not wrong
+
+
+def cells(path: Path) -> str:
+    """Return the source of a file; of a notebook that of its cells with code."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        return text
+    code = (cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code")
+    return "\n".join("".join(cell["source"]) for cell in code)
 
 
 @given(st.lists(st.text(max_size=8), max_size=20, unique=True))

@@ -269,3 +269,28 @@ def test_no_runs_have_an_empty_map_and_no_curve() -> None:
     table = pd.DataFrame({"a": [], "b": [], "goodput_mbps": [], "way": []})
     for axes in (plots.map(table, "a", "b", ax=axes_of()), plots.cdf(table, ax=axes_of())):
         axes.get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("level", [None, 1.0])
+@pytest.mark.parametrize("values", [[0.97, 1.02], [3.0, 3.0], [0.001, 500.0], [0.4, 2.1]])
+def test_a_bar_of_colours_has_three_labels_or_more(
+    values: list[float], level: float | None
+) -> None:
+    runs = pd.DataFrame({"a": [1, 2], "b": [1, 1], "ratio": values})
+    axes = plots.map(runs, "a", "b", "ratio", ax=axes_of(), level=level)
+    figure: Any = axes.get_figure(root=True)
+    figure.draw_without_rendering()
+    bar = figure.axes[1]
+    low, high = bar.get_ylim()
+    labels = zip(bar.get_yticks(), bar.get_yticklabels(), strict=True)
+    shown = {label.get_text() for tick, label in labels if low <= tick <= high}
+    assert len(shown - {""}) >= 3
+
+
+def test_a_map_has_the_colour_of_dc_above_its_level_and_of_multipath_below() -> None:
+    runs = pd.DataFrame({"a": [1, 2], "b": [1, 1], "ratio": [0.5, 2.0]})
+    (mesh,) = plots.map(runs, "a", "b", "ratio", ax=axes_of(), level=1).collections
+    assert isinstance(mesh, QuadMesh)
+    below, above = mesh.to_rgba(np.array([0.5, 2.0]))[:, :3]
+    assert below[0] > below[2]  # more red than blue, as multipath is
+    assert above[2] > above[0]

@@ -10,8 +10,7 @@ import pytest
 
 from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.stack import Configuration, Stack
-from minitopo_dc.runners.addresses import SERVER_NAME
-from minitopo_dc.runners.certificate import Certificate, write_files
+from minitopo_dc.runners.addresses import SERVER_NAME, SIMULATED, Certificate
 from tests.quic.extension import STACKS
 from tests.quic.pair import Network, Pair
 
@@ -19,9 +18,9 @@ MakePair = Callable[..., Pair]
 
 
 @pytest.fixture(scope="session")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+def files() -> Certificate:
     """What the server has, and the client trusts."""
-    return write_files(tmp_path_factory.mktemp("certificate"))
+    return SIMULATED
 
 
 @pytest.fixture(scope="module", params=STACKS)

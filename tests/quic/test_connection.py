@@ -15,7 +15,8 @@ from minitopo_dc.quic.events import Confirmed, DatagramFrame, Ready, StreamData,
 from minitopo_dc.quic.noq import NOQ
 from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.stack import Stack
-from minitopo_dc.runners.certificate import Certificate, make_certificate
+from minitopo_dc.runners.addresses import Certificate
+from minitopo_dc.runners.certificate import make_certificate
 from tests.quic.conftest import MakePair, configurations
 from tests.quic.extension import STACKS, needs_noq, needs_picoquic
 from tests.quic.pair import BEGIN, CLIENTS, SERVER, Network, Pair, content

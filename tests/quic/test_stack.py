@@ -8,7 +8,7 @@ from minitopo_dc.plugins import Stack, shared_object
 from minitopo_dc.quic.noq import EXTENSION, NOQ
 from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.stack import Experiment
-from minitopo_dc.runners.certificate import Certificate
+from minitopo_dc.runners.addresses import Certificate
 from tests.quic.conftest import configurations
 from tests.quic.extension import needs_noq, needs_picoquic
 from tests.quic.pair import SERVER, Network, Pair, content

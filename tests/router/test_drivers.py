@@ -42,7 +42,7 @@ class Loop:
 
     def add_timed(self, part: Any, *, first: bool = False) -> Any:  # noqa: ARG002
         self.first.append(first)
-        return self
+        return self.rearm
 
     def rearm(self) -> None:
         self.rearmed += 1

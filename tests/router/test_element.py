@@ -134,9 +134,7 @@ class Element(AnyElement):
             )
             for number, own in seen.items()
         }
-        loop: Any = SimpleNamespace(
-            add_timed=lambda _, first: SimpleNamespace(rearm=self._noting("rearm", first))
-        )
+        loop: Any = SimpleNamespace(add_timed=lambda _, first: self._noting("rearm", first))
         self._assemble(legs, seen, loop)
 
     def _noting(self, *words: Any) -> Callable[..., None]:

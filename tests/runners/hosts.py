@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -176,9 +176,10 @@ def run_transfer(
     return run_transfers([Job(runner, transfer)], server, client, on_start=on_start)[0]
 
 
-def told(command: Sequence[str]) -> dict[str, Any]:
-    """The file's content; it is the only argument."""
-    *_, option, _, file = command
-    assert option == "-m"
-    found: dict[str, Any] = json.loads(Path(file).read_text(encoding="utf-8"))
-    return found
+def told(command: Sequence[str]) -> Transfer:
+    """What a program of this project with this command line reads of its transfer."""
+    before, sys.argv = sys.argv, list(command[command.index("-m") + 1 :])
+    try:
+        return Transfer.given()
+    finally:
+        sys.argv = before

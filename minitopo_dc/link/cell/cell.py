@@ -81,11 +81,7 @@ class CellLeg(RlcLeg[T]):
 
     def serve(self, begin: int, bits: int) -> int:
         """Send at most so many bits in that slot; return how many."""
-        before = len(self._dropped)
-        left = self._carry(begin, bits)
-        if len(self._dropped) > before:
-            self._news = begin + self._slots.length
-        return bits - left
+        return bits - self._carry(begin, bits)
 
     def end_slot(self, begin: int, *, had: int, others: int, slot: int) -> None:
         """Go on to the next slot.
@@ -107,15 +103,12 @@ class CellLeg(RlcLeg[T]):
             self._wake = min(end + slot, self._expiry())
         self._share += (had / slot - self._share) * slot / RATE_WINDOW_NS
 
-    def _advance(self, now: int) -> None:
-        """Let the cell serve all slots that have ended by `now` (ns)."""
-        self._cell.advance(now)
-        if self._wake <= now:
-            before = len(self._dropped)
-            self._discard(now)
+    def _run(self, until: int) -> None:
+        """Let the cell serve all slots that have ended by `until` (ns)."""
+        self._cell.advance(until)
+        if self._wake <= until:
+            self._discard(until)
             self._plan()
-            if len(self._dropped) > before:
-                self._news = now
 
 
 NO_ERRORS = RlcParameters(mode="um", block_error=0.0)

@@ -133,7 +133,7 @@ class BlockOutcome(Enum):
 class Block(Generic[T]):
     """A transport block and what became of it."""
 
-    __slots__ = ("bits", "due", "fate", "first", "retransmissions", "segments", "unsent")
+    __slots__ = ("bits", "due", "fate", "first", "missed", "retransmissions", "segments", "unsent")
 
     def __init__(self, segments: Sequence[Segment[T]], first: int, fate: float) -> None:
         self.segments = segments
@@ -142,6 +142,8 @@ class Block(Generic[T]):
         """When its first transmission began, ns."""
         self.fate = fate
         """Uniform in [0, 1): a transmission fails where it is below the error probability."""
+        self.missed: int | None = None
+        """When the slot began by which the receiver knows that it lacks the block, ns."""
         self.retransmissions = 0
         self.due = first
         """When it may be sent next."""
@@ -208,6 +210,12 @@ class Harq(Generic[T]):
         block.due = again
         self._waiting.append(block)
         return BlockOutcome.AGAIN
+
+    def miss(self, before: int, begin: int) -> None:
+        """Let the receiver miss what was sent first before a moment, by the slot at `begin`."""
+        for block in self._waiting:
+            if block.first < before and block.missed is None:
+                block.missed = begin
 
     def purge(self) -> None:
         """Forget the blocks that carry nothing any more."""

@@ -5,8 +5,19 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
 
 * Time is an argument: `now` in ns, and it never descends from call to call.
 * Slots count from :meth:`RlcLeg.start`. A slot's bits carry, in this order, HARQ's retransmissions
-  that are due, RLC's, then packets that were pushed by its begin: the last two make one new block,
-  of segments of as many SDUs as fit (TS 38.322, clause 5.2). So retransmissions cost capacity.
+  that are due, a status report of the other direction, RLC's retransmissions, then packets that
+  were pushed by its begin: the last two make one new block, of segments of as many SDUs as fit (TS
+  38.322, clause 5.2). So retransmissions cost capacity. Control PDUs come before data, and what was
+  sent before comes first of that (TS 38.322, clause 5.2.3.1.1; TS 36.322, clause 5.1.3.1.1).
+* In acknowledged mode each decoded block asks for a status report, as if each polled. It goes in
+  the first slot of the other direction that begins `status_prohibit_ns` or more after the slot of
+  the last one, and at most fills it. A slot that nothing else needs carries it at no cost: it waits
+  for no grant, and neither delays nor spares a request of a packet.
+* The receiver knows that it lacks a block by the slot of the first later one that it decodes, and
+  has told `status_ns` after its begin; then RLC sends again what HARQ has given up. If nothing
+  later arrives, it does so `status_ns` after the latest new block. What is lost again is told in
+  the next report, `status_prohibit_ns` later (t-Reassembly and t-PollRetransmit of TS 38.322,
+  clause 5.3).
 * Whether a block was decoded is known at the end of its slot; an SDU is complete with its last one.
 * The queue counts what is not sent once to its last bit by the end of a slot. Its discipline, if
   any, is asked of a packet when it joins, and at the begin of the slot that would carry its first
@@ -24,7 +35,7 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
   it will be lost is known when it is pushed.
 * Losses, delays and block errors have a random generator each: the k-th packet that joins the queue
   has the k-th draw of loss, the k-th delivered one that of delay, the k-th block that of errors.
-* Not modelled: the number of HARQ processes, transport block sizes, status reports as traffic.
+* Not modelled: the number of HARQ processes, transport block sizes, errors of status reports.
 """
 
 from __future__ import annotations
@@ -47,7 +58,12 @@ from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.leg import CapacityLeg
 from minitopo_dc.link.propagation import DelayModel, LossModel
 from minitopo_dc.link.rlc.harq import Block, BlockOutcome, Harq, Slots
-from minitopo_dc.link.rlc.parameters import RlcParameters, RlcStatistics
+from minitopo_dc.link.rlc.parameters import (
+    NACK_BYTES,
+    STATUS_BYTES,
+    RlcParameters,
+    RlcStatistics,
+)
 from minitopo_dc.link.rlc.sdus import Reassembly, RetransmissionBuffer, RlcSdu, SduQueue, Segment
 
 T = TypeVar("T")
@@ -69,7 +85,7 @@ class RlcLeg(QueuedLeg[T]):
             "_waits",
             "_wake",
         ),
-        *("_dropped_discard", "_dropped_radio", "_resent"),
+        *("_dropped_discard", "_dropped_radio", "_nacks", "_reports", "_resent"),
     )
 
     def __init__(
@@ -94,6 +110,10 @@ class RlcLeg(QueuedLeg[T]):
         self._granted = -NEVER  # from when on the queue is sent
         self._begin = self._wake = NEVER  # of the next slot with work; when something happens
         self._dropped_discard = self._dropped_radio = self._resent = 0
+        # The last two status reports of this direction's receiver: the begins of the other
+        # direction's slots that carry them, and their bits.
+        self._reports = [(-NEVER, 0)] * 2
+        self._nacks = 0  # of blocks that HARQ has given up since the last report
 
     def observe(self, served: Served) -> None:
         """Call `served` for each packet that passes on to propagation."""
@@ -180,6 +200,11 @@ class RlcLeg(QueuedLeg[T]):
         """Return the mean propagation delay in ns, and what HARQ and TDD add on average."""
         return self._reassembly.delay.mean_ns + self._rlc.mean_wait_ns()
 
+    @property
+    def slot_lead_ns(self) -> int:
+        """Return in what time (ns) the mean rate passes two of the largest slots of the pattern."""
+        return self._rlc.slot_lead_ns()
+
     def backlog_bytes(self, *, now: int) -> int:
         """Return the bytes not sent yet, and those to be sent again (TS 38.322, clause 5.5)."""
         self._advance(now)
@@ -253,7 +278,7 @@ class RlcLeg(QueuedLeg[T]):
         return waiting
 
     def pair(self, other: AnyLeg[Any]) -> None:
-        """Let what the terminal sends on the leg's other direction keep it awake."""
+        """Let the leg's other direction carry status reports, and keep the terminal awake."""
         if isinstance(other, RlcLeg):
             self._other = other
 
@@ -262,21 +287,23 @@ class RlcLeg(QueuedLeg[T]):
         other = self._other
         if other is None:
             return self._active
-        other._advance(now)
+        other._run(now)
         return max(self._active, other._active if other._ready() is None else now)
 
     def _advance(self, now: int) -> None:
-        """Run all slots that have ended by `now` (ns)."""
-        if self._wake > now:
+        self._run(now)
+        if self._dropped:
+            self._news = now
+
+    def _run(self, until: int) -> None:
+        """Run all slots that have ended by `until` (ns)."""
+        if self._wake > until:
             return
-        before = len(self._dropped)
-        while self._begin + self._slots.length <= now:
+        while self._begin + self._slots.length <= until:
             self._carry(self._begin, self._slots.bits(self._begin))
             self._plan()
-        self._discard(now)
+        self._discard(until)
         self._plan()
-        if len(self._dropped) > before:
-            self._news = now
 
     def _plan(self) -> None:
         """Find the next slot with work, and when something happens next."""
@@ -293,8 +320,14 @@ class RlcLeg(QueuedLeg[T]):
         """Return from when on there is something to send (ns), None if there is nothing."""
         first = self._queue.first()
         queued = None if first is None else self._sendable(first)
-        moments = (queued, self._harq.first_due(), self._retransmissions.first_due())
+        again = self._retransmissions
+        polled = self._polled() if again.has_unmissed else None
+        moments = (queued, polled, self._harq.first_due(), again.first_due())
         return min((moment for moment in moments if moment is not None), default=None)
+
+    def _polled(self) -> int:
+        """Return when what the receiver does not miss goes again, if no new block is sent (ns)."""
+        return self._active + self._rlc.status_ns
 
     def _sendable(self, sdu: RlcSdu[T]) -> int:
         """Return from when on an SDU of the queue may be sent (ns)."""
@@ -311,9 +344,13 @@ class RlcLeg(QueuedLeg[T]):
         Returns:
             The bits that were not needed.
         """
+        status = 0 if self._other is None else self._other._status(begin)
         self._discard(begin)
         self._free = end = begin + self._slots.length
         blocks, room = self._harq.resend(bits, begin)
+        room -= min(room, status)
+        if self._retransmissions.has_unmissed and begin >= self._polled():
+            self._retransmissions.miss(NEVER, begin)
         segments = list(self._segments(room, begin))
         if segments:
             self._active = begin
@@ -323,6 +360,8 @@ class RlcLeg(QueuedLeg[T]):
             outcome = self._harq.outcome(block, self._slots.again(begin))
             if outcome is BlockOutcome.DECODED:
                 self._reassembly.receive(block.segments, end)
+                self._miss(block, begin, end)
+                self._report(end)
             elif outcome is BlockOutcome.GIVEN_UP:
                 self._given_up(block, end)
         self._reassembly.release(end)
@@ -359,16 +398,48 @@ class RlcLeg(QueuedLeg[T]):
         self._reassembly.give_up(sdu)
         return False
 
+    def _report(self, now: int) -> None:
+        """Let the receiver report at `now` (ns), unless a report to come has what it knows."""
+        last = self._reports[1][0]
+        if self._other is None or self._rlc.mode == "um" or now <= last:
+            return
+        slot = self._other._slots.following(max(now, last + self._rlc.status_prohibit_ns))
+        bits = 8 * (STATUS_BYTES + NACK_BYTES * self._nacks)
+        self._reports = [self._reports[1], (slot, bits)]
+        self._nacks = 0
+
+    def _status(self, begin: int) -> int:
+        """Return the bits of the report that the other direction's slot from `begin` on carries."""
+        if self._rlc.mode == "um":
+            return 0
+        self._run(begin)
+        return sum(bits for slot, bits in self._reports if slot == begin)
+
     def _given_up(self, block: Block[T], end: int) -> None:
         """Let RLC send the segments of a block again that HARQ gave up, or drop their SDUs."""
+        self._nacks += 1
         for sdu in dict.fromkeys(sdu for sdu, _ in block.segments):
             sdu.retransmitted += 1
             if self._rlc.mode == "um" or sdu.retransmitted > self._rlc.max_retx_threshold:
                 self._lose(sdu)
-        due = max(end, block.first + self._rlc.status_ns)
         for segment in block.segments:
             if not segment[0].gone:
-                self._retransmissions.put(due, segment)
+                self._send_again(block, segment, end)
+
+    def _send_again(self, block: Block[T], segment: Segment[T], end: int) -> None:
+        """Let RLC send a segment again as soon as the receiver has reported that it lacks it."""
+        if segment[0].retransmitted > 1:
+            self._retransmissions.put(end + self._rlc.status_prohibit_ns, segment)
+        elif block.missed is not None:
+            due = max(end, block.missed + self._rlc.status_ns)
+            self._retransmissions.put(due, segment)
+        else:
+            self._retransmissions.put_unmissed(block.first, segment)
+
+    def _miss(self, decoded: Block[T], begin: int, end: int) -> None:
+        """Let the receiver miss what was sent before a block that was decoded at `end` (ns)."""
+        self._harq.miss(decoded.first, begin)
+        self._retransmissions.miss(decoded.first, max(end, begin + self._rlc.status_ns))
 
     def _lose(self, sdu: RlcSdu[T]) -> None:
         """Give up an SDU, so that the rest of it is not sent."""

@@ -25,6 +25,14 @@ HARQ_RETRANSMISSIONS = 4
 STATUS_NS = 45 * NS_PER_MS
 """t-PollRetransmit of the default configuration of a signalling bearer (TS 38.331, clause 9.2.1).
 Its t-Reassembly of 35 ms with the report's way back takes about as long."""
+STATUS_PROHIBIT_NS = 10 * NS_PER_MS
+"""t-StatusProhibit of the default bearer of a captured NR network, and of srsRAN Project."""
+STATUS_BYTES = 3 + 2
+"""A STATUS PDU without a NACK (TS 38.322, clause 6.2.2.5), and MAC's subheader (TS 38.321, clause
+6.1.2)."""
+NACK_BYTES = 3 + 4 + 1
+"""A NACK in it of several SDUs, the first or last of which lacks a segment: NACK_SN of 18 bits,
+SOstart and SOend, and NACK range."""
 MAX_RETX_THRESHOLD = 8
 """maxRetxThreshold t8 of that same configuration."""
 
@@ -85,8 +93,14 @@ class RlcParameters:
             for each: gains of combining transmissions are not modelled.
         harq_rtt_ns: from the beginning of a failed transmission to that of the next one.
         harq_retransmissions: at most so many of a block, then HARQ gives up.
-        status_ns: from the beginning of a block's first transmission to when the receiver's status
-            report has told what of it is missing; never before HARQ has given up.
+        status_ns: from the slot by which the receiver knows that it lacks a block, as it has a
+            later one, to when its report has told (t-Reassembly and the report's way); never before
+            HARQ has given up. If nothing later arrives: from the latest new block on
+            (t-PollRetransmit).
+            What is lost again is told at most `status_prohibit_ns` later.
+        status_prohibit_ns: between status reports at least (t-StatusProhibit); each takes
+            `STATUS_BYTES` of the other direction, and `NACK_BYTES` more for each block that HARQ
+            has given up since the last one.
         max_retx_threshold: at most so many retransmissions of an SDU by RLC. The standard declares
             radio link failure then (TS 38.331, clause 5.3.10.3); here the SDU is lost.
         in_order: True: SDUs are delivered in order, as by LTE's RLC (TS 36.322, clause 5.1.3.2.1).
@@ -111,6 +125,7 @@ class RlcParameters:
     harq_rtt_ns: int = HARQ_RTT_NS
     harq_retransmissions: int = HARQ_RETRANSMISSIONS
     status_ns: int = STATUS_NS
+    status_prohibit_ns: int = STATUS_PROHIBIT_NS
     max_retx_threshold: int = MAX_RETX_THRESHOLD
     in_order: bool = True
     discard_ns: int | None = None
@@ -131,6 +146,7 @@ class RlcParameters:
             ("harq_rtt_ns", self.slot_ns),
             ("harq_retransmissions", 0),
             ("status_ns", 0),
+            ("status_prohibit_ns", 0),
             ("max_retx_threshold", 1),
             ("phase_ns", 0),
             ("sr_ns", 0),
@@ -140,6 +156,13 @@ class RlcParameters:
                 raise ValueError(f"{name} = {getattr(self, name)} (allowed: {least} or more)")
         if self.discard_ns is not None and self.discard_ns < 1:
             raise ValueError(f"discard_ns = {self.discard_ns} (allowed: 1 or more, or none)")
+
+    def slot_lead_ns(self) -> int:
+        """Return in what time (ns) the mean rate passes what two of the largest slots carry.
+
+        These are the slot that is sent and the next, which has to be filled beforehand.
+        """
+        return round(2 * self.slot_ns * (self.tdd or TddPattern()).largest)
 
     def mean_wait_ns(self) -> int:
         """Return the mean delay (ns) of HARQ for what it delivers, and of the pattern's waits.

@@ -71,21 +71,43 @@ Segment = tuple[RlcSdu[T], int]
 
 
 class RetransmissionBuffer(Generic[T]):
-    """Segments that RLC sends again, each from its due time (ns) on."""
+    """Segments that RLC sends again, each from its due time (ns) on.
 
-    __slots__ = ("_number", "_segments", "bits")
+    A segment that the receiver does not miss yet has no due time: nothing sent later has arrived.
+    """
+
+    __slots__ = ("_number", "_segments", "_unmissed", "bits")
 
     def __init__(self) -> None:
         self._segments: list[tuple[int, int, RlcSdu[T], int]] = []
+        self._unmissed: list[tuple[int, Segment[T]]] = []  # with when their blocks were sent first
         self._number = 0  # decides between equal times, so that SDUs are never compared
         self.bits = 0
         """Bits of all segments in the buffer."""
 
     def put(self, due: int, segment: Segment[T]) -> None:
         """Add a segment that may be sent from `due` (ns) on."""
-        self._number += 1
-        heappush(self._segments, (due, self._number, *segment))
+        self._push(due, segment)
         self.bits += segment[1]
+
+    def put_unmissed(self, first: int, segment: Segment[T]) -> None:
+        """Add a segment of a block sent first at `first` (ns), which the receiver does not miss."""
+        self._unmissed.append((first, segment))
+        self.bits += segment[1]
+
+    @property
+    def has_unmissed(self) -> bool:
+        """Return whether the receiver does not miss some segment yet."""
+        return bool(self._unmissed)
+
+    def miss(self, before: int, due: int) -> None:
+        """Let what was sent before a moment be sent again from `due` on (ns)."""
+        unmissed, self._unmissed = self._unmissed, []
+        for first, segment in unmissed:
+            if first < before:
+                self._push(due, segment)
+            else:
+                self._unmissed.append((first, segment))
 
     def first_due(self) -> int | None:
         """Return when the next segment may be sent (ns), None if there is none."""
@@ -106,7 +128,13 @@ class RetransmissionBuffer(Generic[T]):
         """Drop the segments of SDUs that were dropped."""
         self._segments = [entry for entry in self._segments if not entry[2].gone]
         heapify(self._segments)
+        self._unmissed = [entry for entry in self._unmissed if not entry[1][0].gone]
         self.bits = sum(entry[3] for entry in self._segments)
+        self.bits += sum(segment[1] for _, segment in self._unmissed)
+
+    def _push(self, due: int, segment: Segment[T]) -> None:
+        self._number += 1
+        heappush(self._segments, (due, self._number, *segment))
 
 
 class SduQueue(Generic[T]):

@@ -71,6 +71,11 @@ class TddPattern:
         """Return the share of all symbols that carry data of this direction."""
         return sum(self.symbols) / (SYMBOLS * len(self.slots))
 
+    @property
+    def largest(self) -> float:
+        """Return what the largest slot carries, in slots of the mean over the pattern."""
+        return len(self.slots) * max(self.symbols) / sum(self.symbols)
+
     @cached_property
     def before(self) -> tuple[int, ...]:
         """Return how many of its symbols lie before each slot of a period, and in the whole."""

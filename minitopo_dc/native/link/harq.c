@@ -34,7 +34,7 @@ int64_t harq_resend(harq *self, int64_t room, int64_t begin, block_ring *sent)
 
 block harq_new_block(harq *self, segment_ring segments, int64_t begin)
 {
-    block made = {.segments = segments, .first = begin, .due = begin, .fate = rng_random(&self->random)};
+    block made = {.segments = segments, .first = begin, .due = begin, .missed = NEVER, .fate = rng_random(&self->random)};
 
     for (uint64_t i = 0; i < segment_ring_count(&segments); i++)
         made.bits += segment_ring_at(&segments, i)->bits;
@@ -55,6 +55,16 @@ int harq_outcome(harq *self, block *what, int64_t again)
     what->due = again;
     block_ring_push(&self->waiting, *what);
     return AGAIN;
+}
+
+void harq_miss(harq *self, int64_t before, int64_t begin)
+{
+    for (uint64_t i = 0; i < block_ring_count(&self->waiting); i++) {
+        block *at = block_ring_at(&self->waiting, i);
+
+        if (at->first < before)
+            at->missed = earlier(at->missed, begin);
+    }
 }
 
 static int is_needed(const block *what, const sdus *of)

@@ -190,6 +190,7 @@ struct leg {
     rng delay_random, loss_random;
     int64_t limit_packets, limit_bytes, mtu;
     int64_t grant;       /* what a packet waits that finds nothing under way, ns */
+    int64_t slot_lead;   /* in what time the mean rate passes two slots, ns; 0: there are none */
     int64_t zero;        /* of the capacity's time */
     int64_t since;       /* it can serve: it was started or went up or down */
     int64_t repetitions; /* their mean delay, ns */
@@ -243,9 +244,10 @@ typedef struct {
     int64_t number, bits;
 } rlc_segment;
 
-/* What RLC sends again, from `due` on. */
+/* What RLC sends again, from `due` on; NEVER: the receiver does not miss it yet. */
 typedef struct {
     int64_t due;
+    int64_t first; /* when its block was sent first */
     rlc_segment what;
 } retransmission;
 
@@ -287,8 +289,13 @@ void sdus_receive(sdus *self, const segment_ring *segments, int64_t now);
 /* Remove from the front what is complete or gone; in order, this delivers it. */
 void sdus_release(sdus *self, int64_t now);
 
-void sdus_put_again(sdus *self, int64_t due, rlc_segment what);
+void sdus_put_again(sdus *self, retransmission what);
+/* When the next segment may be sent again. */
 int64_t sdus_again_due(const sdus *self);
+/* Whether the receiver does not miss some segment yet. */
+int sdus_has_unmissed(const sdus *self);
+/* Let what was sent before a moment be sent again from `due` on. */
+void sdus_miss(sdus *self, int64_t before, int64_t due);
 /* The next segment that is due at `begin`, cut to `room` bits; 0: there is none. */
 int sdus_take_again(sdus *self, int64_t room, int64_t begin, rlc_segment *what);
 /* Drop the segments of SDUs that are gone. */
@@ -302,6 +309,7 @@ typedef struct {
     int64_t bits;
     int64_t first; /* when its first transmission began */
     int64_t due;   /* when it may be sent next */
+    int64_t missed; /* when the slot began by which the receiver knows that it lacks the block, or NEVER */
     int64_t unsent, retransmissions;
     double fate; /* a transmission fails where it is below the error probability */
 } block;
@@ -326,6 +334,8 @@ int64_t harq_resend(harq *self, int64_t room, int64_t begin, block_ring *sent);
 block harq_new_block(harq *self, segment_ring segments, int64_t begin);
 /* What became of a transmission; AGAIN: HARQ has the block now, and sends it from `again` on. */
 int harq_outcome(harq *self, block *what, int64_t again);
+/* Let the receiver miss what was sent first before a moment, by the slot from `begin` on. */
+void harq_miss(harq *self, int64_t before, int64_t begin);
 /* Forget the blocks that carry nothing any more. */
 void harq_purge(harq *self, const sdus *of);
 

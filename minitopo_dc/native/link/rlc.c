@@ -1,6 +1,11 @@
 /* A leg with RLC and HARQ: the twin of link/rlc/leg.py, which has the rules. */
 #include "link.h"
 
+/* A status report of this direction's receiver, and the begin of the other direction's slot that carries it. */
+typedef struct {
+    int64_t slot, bits;
+} status_report;
+
 struct rlc {
     rlc_parameters is;
     sdus sdus;
@@ -11,6 +16,8 @@ struct rlc {
     int64_t active;      /* the begin of the latest new block */
     leg *other;          /* direction, if it has RLC too; or NULL */
     int64_t begin, wake; /* of the next slot with work; when something happens */
+    status_report reports[2]; /* the last two */
+    int64_t nacks;            /* of blocks that HARQ has given up since the last one */
 };
 
 static void end(leg *self)
@@ -130,12 +137,20 @@ static int64_t sendable(const leg *self, const rlc_sdu *what)
     return later(what->pushed, self->rlc->granted);
 }
 
+/* When what the receiver does not miss is sent again, if no new block is sent. */
+static int64_t polled(const leg *self)
+{
+    return self->rlc->active + self->rlc->is.status;
+}
+
 /* From when on there is something to send. */
 static int64_t ready(leg *self)
 {
     const rlc_sdu *first = sdus_first(&self->rlc->sdus);
     int64_t repeated = earlier(harq_first_due(&self->rlc->harq), sdus_again_due(&self->rlc->sdus));
 
+    if (sdus_has_unmissed(&self->rlc->sdus))
+        repeated = earlier(repeated, polled(self));
     return first == NULL ? repeated : earlier(sendable(self, first), repeated);
 }
 
@@ -194,24 +209,60 @@ static void count_failure(leg *self, const block *what)
         sdus_purge_again(&own->sdus);
 }
 
+/* When the receiver has reported that it lacks what HARQ gave up; NEVER: it does not miss it yet. */
+static int64_t reported(const rlc *own, const block *what, const rlc_sdu *whose, int64_t now)
+{
+    if (whose->retransmitted > 1)
+        return now + own->is.status_prohibit;
+    return what->missed == NEVER ? NEVER : later(now, what->missed + own->is.status);
+}
+
 /* Let RLC send again what HARQ gave up. */
 static void given_up(leg *self, const block *what, int64_t now)
 {
     rlc *own = self->rlc;
-    int64_t due = later(now, what->first + own->is.status);
 
+    own->nacks++;
     count_failure(self, what);
     for (uint64_t i = 0; i < segment_ring_count(&what->segments); i++) {
         const rlc_segment *part = segment_ring_at(&what->segments, i);
+        const rlc_sdu *whose = sdus_active(&own->sdus, part->number);
 
-        if (sdus_active(&own->sdus, part->number) != NULL)
-            sdus_put_again(&own->sdus, due, *part);
+        if (whose != NULL)
+            sdus_put_again(&own->sdus, (retransmission){reported(own, what, whose, now), what->first, *part});
     }
 }
 
-/* DRX. */
+/* Status reports. */
 
-static void advance(leg *self, int64_t now);
+static void run(leg *self, int64_t until);
+
+/* Let the receiver report at `now`, unless a report to come has what it knows. */
+static void report(leg *self, int64_t now)
+{
+    rlc *own = self->rlc;
+    int64_t last = own->reports[1].slot;
+
+    if (own->other == NULL || !own->is.acknowledged || now <= last)
+        return;
+    own->reports[0] = own->reports[1];
+    own->reports[1].slot = following(own->other, later(now, last + own->is.status_prohibit));
+    own->reports[1].bits = own->is.status_bits + own->is.nack_bits * own->nacks;
+    own->nacks = 0;
+}
+
+/* The bits of the report that the other direction's slot from `begin` on carries. */
+static int64_t status(leg *self, int64_t begin)
+{
+    const status_report *reports = self->rlc->reports;
+
+    if (!self->rlc->is.acknowledged)
+        return 0;
+    run(self, begin);
+    return (reports[0].slot == begin ? reports[0].bits : 0) + (reports[1].slot == begin ? reports[1].bits : 0);
+}
+
+/* DRX. */
 
 /* When the terminal was active last: it is while it has something to send. */
 static int64_t activity(leg *self, int64_t now)
@@ -220,7 +271,7 @@ static int64_t activity(leg *self, int64_t now)
 
     if (other == NULL)
         return self->rlc->active;
-    advance(other, now);
+    run(other, now);
     return later(self->rlc->active, ready(other) == NEVER ? other->rlc->active : now);
 }
 
@@ -288,6 +339,13 @@ static segment_ring next_segments(leg *self, int64_t room, int64_t begin)
     return found;
 }
 
+/* Let the receiver miss what was sent before a block that was decoded at `now`. */
+static void miss(rlc *own, const block *decoded, int64_t begin, int64_t now)
+{
+    harq_miss(&own->harq, decoded->first, begin);
+    sdus_miss(&own->sdus, decoded->first, later(now, begin + own->is.status));
+}
+
 /* Learn what became of a block. */
 static void conclude(leg *self, block *what, int64_t begin)
 {
@@ -298,6 +356,8 @@ static void conclude(leg *self, block *what, int64_t begin)
         return;
     case DECODED:
         sdus_receive(&self->rlc->sdus, &what->segments, now);
+        miss(self->rlc, what, begin, now);
+        report(self, now);
         break;
     default:
         given_up(self, what, now);
@@ -310,11 +370,15 @@ static void carry(leg *self, int64_t begin)
     rlc *own = self->rlc;
     int64_t now = slot_end(self, begin);
     int64_t room = narrow(bits_until(self, now) - bits_until(self, begin));
+    int64_t control = own->other == NULL ? 0 : status(own->other, begin);
     segment_ring segments;
 
     discard(self, begin);
     own->free = now;
     room = harq_resend(&own->harq, room, begin, &own->sent);
+    room -= earlier(room, control);
+    if (sdus_has_unmissed(&own->sdus) && begin >= polled(self))
+        sdus_miss(&own->sdus, NEVER, begin);
     segments = next_segments(self, room, begin);
     if (segment_ring_count(&segments)) {
         own->active = begin;
@@ -328,20 +392,23 @@ static void carry(leg *self, int64_t begin)
     sdus_release(&own->sdus, now);
 }
 
-/* Run all slots that have ended by `now`. */
-static void advance(leg *self, int64_t now)
+/* Run all slots that have ended by `until`. */
+static void run(leg *self, int64_t until)
 {
-    uint64_t before = carried_ring_count(&self->dropped);
-
-    if (self->rlc->wake > now)
+    if (self->rlc->wake > until)
         return;
-    while (slot_end(self, self->rlc->begin) <= now) {
+    while (slot_end(self, self->rlc->begin) <= until) {
         carry(self, self->rlc->begin);
         plan(self);
     }
-    discard(self, now);
+    discard(self, until);
     plan(self);
-    if (carried_ring_count(&self->dropped) > before)
+}
+
+static void advance(leg *self, int64_t now)
+{
+    run(self, now);
+    if (carried_ring_count(&self->dropped))
         self->news = now;
 }
 
@@ -451,9 +518,11 @@ void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_rand
     made->harq = (harq){.counters = &self->counters, .limit = is->harq_retransmissions};
     rng_set(&made->harq.random, block_random);
     made->free = made->granted = made->active = INT64_MIN;
+    made->reports[0].slot = made->reports[1].slot = INT64_MIN;
     made->begin = made->wake = NEVER;
     sdus_begin(&made->sdus, self, is);
     self->rlc = made;
+    self->slot_lead = is->slot_lead;
     self->kind = &rlc_leg;
 }
 

@@ -159,21 +159,45 @@ void sdus_release(sdus *self, int64_t now)
 
 /* What is sent again. */
 
-void sdus_put_again(sdus *self, int64_t due, rlc_segment what)
+/* Move one forward to its place in the order of time. */
+static void settle(retransmission_ring *line, uint64_t index)
 {
-    retransmission_ring *line = &self->again;
-    uint64_t index = retransmission_ring_count(line);
+    retransmission what = *retransmission_ring_at(line, index);
 
-    retransmission_ring_push(line, (retransmission){due, what});
-    for (; index && retransmission_ring_at(line, index - 1)->due > due; index--)
+    for (; index && retransmission_ring_at(line, index - 1)->due > what.due; index--)
         *retransmission_ring_at(line, index) = *retransmission_ring_at(line, index - 1);
-    *retransmission_ring_at(line, index) = (retransmission){due, what};
-    self->again_bits += what.bits;
+    *retransmission_ring_at(line, index) = what;
+}
+
+void sdus_put_again(sdus *self, retransmission what)
+{
+    retransmission_ring_push(&self->again, what);
+    settle(&self->again, retransmission_ring_count(&self->again) - 1);
+    self->again_bits += what.what.bits;
 }
 
 int64_t sdus_again_due(const sdus *self)
 {
     return retransmission_ring_count(&self->again) ? retransmission_ring_at(&self->again, 0)->due : NEVER;
+}
+
+int sdus_has_unmissed(const sdus *self)
+{
+    return retransmission_ring_count(&self->again) && retransmission_ring_last(&self->again)->due == NEVER;
+}
+
+void sdus_miss(sdus *self, int64_t before, int64_t due)
+{
+    retransmission_ring *line = &self->again;
+    uint64_t count = retransmission_ring_count(line), index = count;
+
+    while (index && retransmission_ring_at(line, index - 1)->due == NEVER)
+        index--;
+    for (; index < count; index++) {
+        if (retransmission_ring_at(line, index)->first < before)
+            retransmission_ring_at(line, index)->due = due;
+        settle(line, index);
+    }
 }
 
 int sdus_take_again(sdus *self, int64_t room, int64_t begin, rlc_segment *what)

@@ -95,7 +95,7 @@ int bearer_leg_takes(bearer_leg *self, int64_t now, int size)
         return 0;
     if (self->lead == NEVER || outstanding_ring_count(&self->inside.pdus) < MIN_PACKETS)
         return 1;
-    return self->inside.bytes < leg_bytes_within(self->leg, now, self->lead);
+    return self->inside.bytes < leg_bytes_within(self->leg, now, later(self->lead, self->leg->slot_lead));
 }
 
 int bearer_leg_send(bearer_leg *self, pdu what, int64_t now)

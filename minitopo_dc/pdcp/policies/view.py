@@ -82,6 +82,10 @@ class LegQueue(LegState, Protocol):
     from 1 as they join its queue, which they leave in that order.
     """
 
+    @property
+    def slot_lead_ns(self) -> int:
+        """Return in what time (ns) the mean rate passes two slots, sent and next; 0: none."""
+
     def rate_bps(self, *, now: int) -> int:
         """Return the rate at `now` in bit/s; 0 also when it is down or has ended."""
 

@@ -13,7 +13,9 @@ from minitopo_dc.units import NS_PER_S
 
 LEAD_NS: Final = 2_000_000
 """A leg takes what it serves within 2 ms: the slot of 1 ms that it sends (TS 36.211, and 38.211 at
-15 kHz) and the next, which it has to fill beforehand."""
+15 kHz) and the next, which it has to fill beforehand. Of a TDD pattern these may carry what comes
+in longer (`LegQueue.slot_lead_ns`): a leg that runs dry between them would have to ask for a grant,
+although the buffer status reports of its UE tell of what waits above it (TS 38.321, 5.4.5)."""
 MIN_PACKETS: Final = 2
 """One in service, and one behind it, so that a slow leg is never idle either."""
 
@@ -172,7 +174,8 @@ class BearerLeg(LegView, Generic[T]):
     counted by itself, as its node keeps a queue for each. A leg with a queue that it never serves
     again (its capacity has ended) is treated as down.
 
-    It takes what it serves within `lead` (ns) at its present rate; None: until its queue is full.
+    It takes what it serves within `lead` (ns) at its present rate, but two of its slots at least;
+    None: until its queue is full.
     So it is for a split that does not see its legs: it sends a batch on one while the others must
     not run dry.
     """
@@ -328,7 +331,8 @@ class BearerLeg(LegView, Generic[T]):
             return False
         if lead is None or len(self.inside) < MIN_PACKETS:
             return True
-        return self.inside.bytes < bytes_within(self._queue, now=now, time=lead)
+        time = max(lead, self._queue.slot_lead_ns)
+        return self.inside.bytes < bytes_within(self._queue, now=now, time=time)
 
 
 class Outstanding:

@@ -8,20 +8,24 @@ from functools import partial
 from minitopo_dc.runners.addresses import socket_address
 from minitopo_dc.runners.aioquic.client import bound_socket, run
 from minitopo_dc.runners.aioquic.connection import transmit
+from minitopo_dc.runners.base import Transfer
+from minitopo_dc.runners.quic import qlog_directory
 from minitopo_dc.workloads import as_download
 
 from .endpoint import DownloadingClient, Log2020
-from .runner import EndSettings
+from .runner import Options2020
 
 
 def main() -> None:
     """Download once, and print the outcome."""
-    settings = EndSettings.given()
-    workload, options = as_download(settings.workload), settings.options
-    log = Log2020(settings.qlog / "1.qlog", time.time) if settings.qlog else None
-    with bound_socket(settings.clients[0], options.receive_buffer_bytes) as udp:
+    transfer = Transfer.given()
+    workload = as_download(transfer.workload)
+    options = Options2020.check(transfer.options, "runner quic-aioquic-2020")
+    qlog = qlog_directory(transfer, options, "client")
+    log = Log2020(qlog / "1.qlog", time.time) if qlog else None
+    with bound_socket(transfer.client_addresses[0], options.receive_buffer_bytes) as udp:
         client = DownloadingClient(workload, options, partial(transmit, udp=udp), log=log)
-        run(client, udp, socket_address(settings.address, settings.port))
+        run(client, udp, socket_address(transfer.server_address, transfer.port))
     if log is not None:
         log.save()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from minitopo_dc.runners.base import Builder, Size, runner
-from minitopo_dc.runners.quic import MEBIBYTE, BuiltInQuicRunner, QuicEnd, QuicOptions
+from minitopo_dc.runners.quic import MEBIBYTE, BuiltInQuicRunner, QuicOptions
 from minitopo_dc.runners.virtual import VirtualTransport
 
 from .library import NAME, build, obstacle
@@ -25,18 +25,11 @@ class Options2020(QuicOptions):
     max_datagram_bytes: Literal[1280] = 1280
 
 
-class EndSettings(QuicEnd):
-    """Settings of the program of either end."""
-
-    options: Options2020
-
-
 @runner("quic-aioquic-2020")
 class Aioquic2020Runner(BuiltInQuicRunner):
     """QUIC on one path with NewReno, by aioquic of spring 2020 as asyncio drove it."""
 
     multipath: ClassVar[bool] = False
-    end_type: ClassVar[type[QuicEnd]] = EndSettings
     server_program: ClassVar[str] = f"{__package__}.server"
     client_program: ClassVar[str] = f"{__package__}.client"
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno",)

@@ -96,9 +96,15 @@ CASES: list[tuple[dict[str, Any], str, str, list[int], dict[str, int]]] = [
     (half(5, status_ns=0), "0:100", "44:0", [], {}),
     (half(5, 5, 5, max_retx_threshold=2), "0:100", "", [0], {"rlc_retransmissions": 2}),
     # A lost segment alone, the middle third, is sent again; and cut, if it does not fit one block:
-    # HARQ's last ends at 32 + 4 + 1, RLC's at 45 + 2.
-    (half(0, 5, 0), "0:3000", "57:0", [], {"rlc_retransmissions": 1}),
+    # HARQ's last ends at 1 + 32 + 1, RLC's at 2 + 45 + 1: the third block tells of the gap.
+    (half(0, 5, 0), "0:3000", "58:0", [], {"rlc_retransmissions": 1}),
     (half(5) | {"capacity": SLOWER}, "0:1000", "57:0", [], {"rlc_retransmissions": 2}),
+    # The receiver misses what a burst took when something later arrives, at 40 ms: 85 + 1.
+    (half(5, 5, 0), "0:1000 1:1000 40:1000", "96:0 97:1 97:2", [], {}),
+    # If nothing does, the sender asks `status_ns` after the last block: 1 + 45.
+    (half(5, 5, 0), "0:1000 1:1000", "57:0 58:1", [], {}),
+    # A repetition that is lost, too (45 to 78 ms), is in the next report: 78 + 10 + 1.
+    (half(5, 5, 0), "0:1000", "99:0", [], {"rlc_retransmissions": 2}),
     # In order a packet waits for the one before it, until that is given up; else it does not.
     (half(1, 0), "0:1000 0:1000", "19:0 19:1", [], {}),
     (half(5, 0, mode="um"), "0:1000 0:1000", "43:1", [0], {}),

@@ -124,6 +124,16 @@ def test_a_full_queue_has_the_mean_rate_over_the_pattern(
     assert {leg.rate_bps(now=101 * MS + n * SLOT) for n in range(1, 6)} == {RATE}
 
 
+@pytest.mark.parametrize(
+    ("pattern", "lead_ms"),
+    [(None, 1.0), (UP, 5.0), (DOWN, 2 * 2.5 * 14 / 52), (TddPattern("DSUUU", "U"), 2 * 2.5 / 3)],
+)
+def test_two_slots_carry_what_comes_at_the_mean_rate_in(
+    pattern: TddPattern | None, lead_ms: float
+) -> None:
+    assert rlc(pattern).slot_lead_ns() / MS == pytest.approx(lead_ms, abs=1e-6)
+
+
 @pytest.mark.parametrize("make", MAKERS)
 def test_headers_take_capacity(make: Any) -> None:
     leg = make(ALONE, make_capacity(RATE), Random(1), rlc(None, header_bytes=250))

@@ -13,6 +13,7 @@ from aioquic.quic.congestion.cubic import CubicCongestionControl
 from aioquic.quic.connection import QuicConnection
 
 from minitopo_dc.fields import SettingsError
+from minitopo_dc.runners.addresses import SIMULATED
 from minitopo_dc.runners.aioquic.connection import (
     SAMPLES,
     RoundMonitor,
@@ -22,7 +23,6 @@ from minitopo_dc.runners.aioquic.connection import (
 )
 from minitopo_dc.runners.aioquic.runner import BQUIC, MODERN, V43, AioquicOptions, Tuning
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runners.certificate import identify, trust
 from tests.runners.hosts import told
 from tests.runners.test_contract import TRANSFER
 
@@ -38,10 +38,10 @@ def tuning(**options: Any) -> Tuning:
 def connected(ours: Tuning = MODERN, theirs: Tuning = MODERN) -> tuple[Any, Any]:
     """A client and a server behind their handshake, 10 ms apart each way."""
     configuration = QuicConfiguration(is_client=True, server_name="server.test")
-    trust(configuration)
+    configuration.load_verify_locations(str(SIMULATED.certificate))
     client = make_connection(configuration, ours)
     other = QuicConfiguration(is_client=False)
-    identify(other)
+    other.load_cert_chain(*SIMULATED)
     first = client.original_destination_connection_id
     server = make_connection(other, theirs, destination=first)
     client.connect(SERVER, now=1.0)
@@ -109,7 +109,7 @@ def test_both_programs_are_told_what_differs(tmp_path: Path) -> None:
         get_runner("quic").server_command(tuned),
         get_runner("quic").client_command(tuned),
     ):
-        read = AioquicOptions.check(told(command)["options"], "runner quic")
+        read = AioquicOptions.check(told(command).options, "runner quic")
         assert read.tuning == V43.model_copy(update={"ack_every": 4})
 
 

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,17 @@ import pytest
 
 from minitopo_dc.fields import PathEvent, PathPlan, SettingsError
 from minitopo_dc.runners.addresses import is_connected
-from minitopo_dc.runners.base import TransferFailed, get_runner
+from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.mptcp import endpoints
 from minitopo_dc.runners.mptcp.endpoints import (
     LocalHost,
-    PathsSettings,
     change_endpoint,
     endpoint_changes,
     first_endpoints,
     wait_until,
 )
 from minitopo_dc.runners.processes import kernel_socket
+from tests.runners.hosts import transfer_in
 
 ADDRESSES = ("10.2.1.2", "10.2.2.2", "10.2.3.2")
 SHOWN = "10.2.2.2 id 2 subflow dev eth2 \n192.0.2.9 id 7 signal \n10.2.1.2 id 1 subflow dev eth1 \n"
@@ -145,7 +145,7 @@ def test_a_name_is_one_word() -> None:
 
 
 def test_the_program_makes_each_change_once_connected_and_tells_of_it_till_one_is_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def change(_: LocalHost, addresses: Sequence[str], name: str, leg: int) -> None:
         if leg == 3:
@@ -154,15 +154,11 @@ def test_the_program_makes_each_change_once_connected_and_tells_of_it_till_one_i
 
     made: list[tuple[str, str]] = []
     events = (PathEvent(0.0, "open", 2), PathEvent(0.01, "open", 3))
-    settings = PathsSettings(
-        paths=PathPlan((1,), events),
-        begin_ns=time.monotonic_ns(),
-        addresses=ADDRESSES,
-        server="10.1.1.2",
-        port=4433,
-    )
+    plan = PathPlan((1,), events)
+    transfer = transfer_in(tmp_path, paths=plan, begin_ns=time.monotonic_ns())
+    transfer = replace(transfer, client_addresses=ADDRESSES)
     answers = iter([False, True])
-    monkeypatch.setattr(PathsSettings, "given", lambda: settings)
+    monkeypatch.setattr(Transfer, "given", lambda: transfer)
     monkeypatch.setattr(endpoints, "is_connected", lambda *_: next(answers))
     monkeypatch.setattr(endpoints, "change_endpoint", change)
     with pytest.raises(SystemExit, match="refused"):

@@ -18,7 +18,7 @@ from minitopo_dc.quic.connection import Datagram
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import Transfer, TransferFailed, accepted, get_runner
 from minitopo_dc.runners.sans_io.endpoint import Sockets
-from minitopo_dc.runners.sans_io.runner import EndSettings
+from minitopo_dc.runners.sans_io.runner import MultipathPicoquicRunner, PicoquicRunner
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Download, Measurement, Realtime, Workload
 from tests import REPOSITORY
@@ -142,13 +142,11 @@ def test_qlog_of_both_ends_is_kept_and_has_datagrams_of_the_size_asked_for(tmp_p
 
 def test_one_path_uses_the_first_address_and_the_paths_their_plan(tmp_path: Path) -> None:
     transfer = transfer_in(tmp_path)
-    one = told(get_runner("quic-picoquic").client_command(transfer))
-    assert (one["clients"], one["paths"]["initial"]) == ([CLIENT_ADDRESSES[0]], [1])
+    one, several = PicoquicRunner(), MultipathPicoquicRunner()
     plan = PathPlan((2,), (PathEvent(1.5, "open", 1),))
-    several = told(get_runner("mpquic-picoquic").client_command(replace(transfer, paths=plan)))
-    read = EndSettings.model_validate(several)
-    assert read.clients == CLIENT_ADDRESSES
-    assert read.paths == plan
+    read = told(several.client_command(replace(transfer, paths=plan)))
+    assert (one.addresses(read), one.plan(read).initial) == (CLIENT_ADDRESSES[:1], (1,))
+    assert (several.addresses(read), several.plan(read)) == (CLIENT_ADDRESSES, plan)
 
 
 class Broken:

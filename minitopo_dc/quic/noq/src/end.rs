@@ -30,11 +30,15 @@ struct Attempt {
 }
 
 impl Attempt {
-    /// Do what is due; whether it is over.
-    fn serve(&mut self, endpoint: &mut Endpoint, now: Instant) -> bool {
+    /// Do what is due.
+    fn expire(&mut self, now: Instant) {
         if self.connection.poll_timeout().is_some_and(|due| due <= now) {
             self.connection.handle_timeout(now);
         }
+    }
+
+    /// Tell the endpoint what it has to know; whether the connection is over.
+    fn serve(&mut self, endpoint: &mut Endpoint) -> bool {
         while let Some(event) = self.connection.poll_endpoint_events() {
             if event.is_drained() {
                 return true;
@@ -229,8 +233,7 @@ impl End {
             Some(DatagramEvent::Response(_)) | None => {}
         }
         self.drive(now);
-        self.set_state();
-        self.state.wake = now;
+        self.set_state_at(now);
         Some(self.worth_reading())
     }
 
@@ -250,8 +253,9 @@ impl End {
     pub fn send(&mut self, now: u64) -> c_int {
         self.output.clear();
         self.datagrams.clear();
-        self.drive(now);
         let at = self.at(now);
+        self.attempts.iter_mut().for_each(|attempt| attempt.expire(at));
+        self.drive(now);
         for index in 0..self.attempts.len() {
             while self.transmit(index, at) {}
         }
@@ -277,15 +281,19 @@ impl End {
             source: self.local(made.src_ip, first),
             destination: self.number(made.destination),
         });
-        self.output.extend_from_slice(&self.scratch[..made.size]);
+        if self.output.is_empty() {
+            std::mem::swap(&mut self.output, &mut self.scratch); // most often it is the only one
+        } else {
+            self.output.extend_from_slice(&self.scratch);
+        }
         true
     }
 
-    /// Do what is due, note what happened, and read streams.
+    /// Note what happened, and read streams.
     fn drive(&mut self, now: u64) {
         let at = self.at(now);
         for index in 0..self.attempts.len() {
-            let is_drained = self.attempts[index].serve(&mut self.endpoint, at);
+            let is_drained = self.attempts[index].serve(&mut self.endpoint);
             while let Some(event) = self.attempts[index].connection.poll() {
                 self.on_event(index, event, at);
             }
@@ -303,6 +311,10 @@ impl End {
     fn set_state(&mut self) {
         let wakes = self.attempts.iter().filter_map(|attempt| attempt.connection.poll_timeout());
         let wake = wakes.min().filter(|_| !self.is_over).map_or(NEVER, |due| self.in_us(due));
+        self.set_state_at(wake);
+    }
+
+    fn set_state_at(&mut self, wake: u64) {
         self.state = abi::State {
             wake,
             output: self.output.as_ptr(),
@@ -442,7 +454,7 @@ impl End {
     }
 
     fn read(&mut self) {
-        for id in std::mem::take(&mut self.readable) {
+        while let Some(id) = self.readable.pop_first() {
             let (start, end) = (self.input.len(), self.read_stream(id));
             let length = self.input.len() - start;
             if length > 0 {

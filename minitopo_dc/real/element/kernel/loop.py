@@ -41,18 +41,6 @@ class PacketSource(Protocol):
         """Take the packets that wait, up to a budget."""
 
 
-class LoopAlarm:
-    """What wakes the loop for a part that names another moment than when it was served last."""
-
-    def __init__(self, loop: RealLoop, part: Timed) -> None:
-        self._wake_at = loop.wake_at
-        self._part = part
-
-    def rearm(self) -> None:
-        """Ask the part for its next moment."""
-        self._wake_at(self._part.next_timeout())
-
-
 class RealLoop:
     """Serves sources of packets, timed parts and the orders on standard input until told to stop.
 
@@ -80,10 +68,14 @@ class RealLoop:
         """Read this source whenever packets wait."""
         self._sources[source.fileno()] = source
 
-    def add_timed(self, part: Timed, *, first: bool = False) -> LoopAlarm:
-        """Call this part when it is due; a part that changes what others wait for comes first."""
+    def add_timed(self, part: Timed, *, first: bool = False) -> Callable[[], None]:
+        """Call this part when it is due; a part that changes what others wait for comes first.
+
+        Returns:
+            what wakes the loop for the part if it names another moment than when it was served.
+        """
         self._timed.insert(0 if first else len(self._timed), part)
-        return LoopAlarm(self, part)
+        return lambda: self.wake_at(part.next_timeout())
 
     def wake_at(self, moment: int | None) -> None:
         """Note that some part has to act at `moment` (ns)."""
