@@ -72,8 +72,7 @@ def _compare(parser: argparse.ArgumentParser) -> None:
     words = f"runs of each row (default: {SEEDS}, on the real clock {REAL_SEEDS})"
     parser.add_argument("--repetitions", type=whole, metavar="N", help=words)
     add(parser, "--retry-disturbed")
-    condition = "new, or that of an unfinished comparison, which is resumed"
-    add_output(parser, "compare", condition)
+    add_output(parser, "compare", "new, or that of an unfinished comparison, which is resumed")
     words = "check the options, count the runs and say which this machine cannot do"
     parser.add_argument("--dry-run", action="store_true", help=words)
     add(parser, "--json", help="print the rows as a JSON list instead of the table")
@@ -284,11 +283,9 @@ def _add_radio(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--load", type=real, default=0.1, help="load of the cells (default: 0.1)")
     words = "cells that interfere with a channel (default: all)"
     parser.add_argument("--interferers", choices=("all", "carrier"), default="all", help=words)
-    floor = "capacity in Mbit/s below which a channel is absent"
-    for option, of, value, what in (
-        ("--scale", real, 1.0, "factor of all capacities"),
-        ("--floor", quantity("mbps"), 0.0, floor),
-    ):
+    mbps, floor = quantity("mbps"), "capacity in Mbit/s below which a channel is absent"
+    scale = ("--scale", real, 1.0, "factor of all capacities")
+    for option, of, value, what in (scale, ("--floor", mbps, 0.0, floor)):
         parser.add_argument(option, type=of, default=value, help=f"{what} (default: {value:g})")
 
 
