@@ -239,3 +239,28 @@ def _sendable(error: Exception) -> Exception:
     except Exception:  # also one whose constructor wants more than its message
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
+
+
+@contextmanager
+def repeated(call: Callable[[], object], interval_s: float) -> Iterator[None]:
+    """Call a function again and again in a thread: at once, each interval, and at the block's end.
+
+    Args:
+        call: the function.
+        interval_s: between two calls, in s.
+    """
+    is_over = threading.Event()
+
+    def run() -> None:
+        call()
+        while not is_over.wait(interval_s):
+            call()
+        call()
+
+    thread = threading.Thread(target=run, name=call.__qualname__, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()

@@ -247,7 +247,6 @@ class Page:
         self.seeds = Number(
             "repetitions",
             "seeds",
-            STEPS["repetitions"],
             words.get("repetitions", "3"),
             "",
             self._changed,
