@@ -4,8 +4,8 @@
 
 Lone packets at random moments over n78 without errors and without a core, one property changed at
 a time, beside two operators; and ranges of other networks. Writes `reference/published*.csv`. A
-share is fitted: it is the one of a grid with the least greatest deviation of both operators' medians
-and 95th percentiles. The third quartile takes no part in that.
+share is fitted: it is the one of a grid with the least greatest deviation of both operators'
+medians and 95th percentiles. The third quartile takes no part in that.
 """
 
 from __future__ import annotations
