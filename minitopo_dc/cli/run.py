@@ -43,7 +43,7 @@ from minitopo_dc.registry import load_plugins
 from minitopo_dc.results.kept_scenario import load_as_run, load_to_run
 from minitopo_dc.results.run_result import RunResult, exit_status
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.runs.needs import print_unmet
+from minitopo_dc.runs.needs import needs, print_once
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Download, get_workload
 
@@ -67,7 +67,7 @@ def execute(arguments: argparse.Namespace) -> int:
     scenario = with_capture(scenario.on_clock(clock), arguments)
     try:
         check_scenario(scenario)
-        print_unmet(scenario)
+        print_once(need.words for need in needs(scenario) if not need.is_met)
     except InputError as error:
         files = (arguments.scenario, arguments.topology, arguments.experiment)
         raise SettingsError(f"{', '.join(map(str, filter(None, files)))}: {error}") from None

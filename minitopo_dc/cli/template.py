@@ -20,7 +20,7 @@ def execute(arguments: argparse.Namespace) -> int:
             heads = [Head("parameter", text=True), Head("meaning", text=True)]
             sheet = Sheet(heads, title=f"{template.name}: {template.about}")
             for parameter in template.parameters:
-                sheet.add(f"{parameter.name}={parameter.default}", parameter.about)
+                sheet.add(f"{parameter['name']}={parameter['default']}", parameter["about"])
             Console().print(sheet, "")
         return 0
     text = render(arguments.name, arguments.values)

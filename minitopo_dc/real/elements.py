@@ -23,7 +23,7 @@ from minitopo_dc.real.machine import probe_kernel
 from minitopo_dc.real.run_registry import registered
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.processes.process import run
-from minitopo_dc.runs.element_settings import backhaul_settings, router_settings
+from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.scenario.element import READY, ElementSettings
@@ -265,10 +265,7 @@ def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
     if (reason := ipv6_obstacle(scenario)) is not None:
         raise RunFailedError(reason)
     scenario = resolve_scenario(scenario).scenario
-    settings = [
-        *router_settings(scenario, directory),
-        *backhaul_settings(scenario, directory),
-    ]
+    settings = router_settings(scenario, directory)
     sizes = (len(scenario.legs), len(scenario.real.backhaul))
     with registered(), network(*sizes, scenario.ip_version) as hosts:
         ends = [hosts.server, hosts.client, *([hosts["agg"]] if scenario.is_proxied else [])]

@@ -39,6 +39,8 @@ DIGITS = 16
 MAX_BYTES = 1 << 20
 """The most bytes of `traces.json`: thousands of paths."""
 MAX_NAME = 100
+KEPT = 256
+"""The number of runs whose scenarios are kept."""
 _OTHER = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -58,8 +60,18 @@ def load_as_run(run: Path) -> Scenario:
     Raises:
         SettingsError: see `load_recorded`, or the record of the kept traces is damaged.
     """
-    recorded = load_recorded(run, DERIVED if (run / DERIVED).exists() else GIVEN)
-    return with_kept_traces(recorded, run)
+    name = DERIVED if (run / DERIVED).exists() else GIVEN
+    try:
+        status = (run / name).stat()
+    except OSError:  # the reading says why
+        return with_kept_traces(load_recorded(run, name), run)
+    return with_kept_traces(_load_once(run, name, (status.st_ino, status.st_mtime_ns)), run)
+
+
+@lru_cache(maxsize=KEPT)
+def _load_once(run: Path, name: str, _version: tuple[int, int]) -> Scenario:
+    """Read a run's scenario through a cache, as each of its measures asks for it."""
+    return load_recorded(run, name)
 
 
 def load_to_run(path: Path) -> Scenario:

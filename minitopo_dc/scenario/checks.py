@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from minitopo_dc.fields.base import SettingsError
 from minitopo_dc.fields.ranges import Direction
 from minitopo_dc.link import RateCapacity
-from minitopo_dc.link.queue.discipline import DROP_TAIL
+from minitopo_dc.link.discipline import DROP_TAIL
 from minitopo_dc.pdcp import sees_legs
 from minitopo_dc.scenario.cell import CellSettings
 from minitopo_dc.scenario.change import HandoverSettings

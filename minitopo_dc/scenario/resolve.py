@@ -67,7 +67,14 @@ def resolve_scenario(given: Scenario) -> ResolvedScenario:
     Raises:
         SettingsError, TraceError: a trace is missing or wrong, or no leg ever has any capacity.
     """
-    begun = _with_wired_link(_with_mobility(_with_offset(given.of_its_clock())))
+    begun = given.of_its_clock()
+    if begun.trace_offset_s:
+        begun = _with_offset(begun)
+    if begun.mobility:
+        begun = _with_mobility(begun)
+    is_wired = begun.server_delay_ms or begun.is_proxied
+    if begun.clock == "real" and is_wired and not begun.real.backhaul:
+        begun = _with_wired_link(begun)
     if begun.handover is None:
         return ResolvedScenario(begun, derived=begun is not given)
     rates = _rates(begun, "downlink")
@@ -89,8 +96,6 @@ def _plan(rates: Rates, rule: HandoverRule) -> HandoverPlan:
 
 
 def _with_offset(given: Scenario) -> Scenario:
-    if not given.trace_offset_s:
-        return given
     legs = []
     for number, leg in enumerate(given.legs):
         later = {}
@@ -108,8 +113,6 @@ def _with_offset(given: Scenario) -> Scenario:
 
 
 def _with_mobility(given: Scenario) -> Scenario:
-    if not given.mobility:
-        return given
     legs = list(given.legs)
     for event in given.mobility if given.mode in ("dc", "dc-duplicate") else ():
         number = event.leg - 1
@@ -153,17 +156,13 @@ def _with_wired_link(given: Scenario) -> Scenario:
 
     A proxy is on a host at the backhaul's end, so it has a wire without a delay, too.
     """
-    if given.clock == "virtual" or given.real.backhaul:
-        return given
-    if not (given.server_delay_ms or given.is_proxied):
-        return given
     way = {**WIRE, "delay_ms": given.server_delay_ms}
     real = given.real.model_copy(update={"backhaul": (Leg(downlink=way, uplink=way),)})
     return given.model_copy(update={"real": real, "server_delay_ms": 0.0})
 
 
 def _plain(scenario: Scenario) -> dict[str, Any]:
-    return {name: value for name, value in scenario if name != "handover"}
+    return {name: getattr(scenario, name) for name in Scenario.model_fields if name != "handover"}
 
 
 def _planned(scenario: Scenario, plan: HandoverPlan, rates: Rates) -> dict[str, Any]:

@@ -13,9 +13,10 @@ from typing import Any, ClassVar, Literal, TextIO
 from minitopo_dc.capture import CaptureFile
 from minitopo_dc.router.recorder import Recorder, SeriesWriter
 from minitopo_dc.runners.base import get_runner
+from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
-from minitopo_dc.scenario.element import ElementSettings, wifi_paths
+from minitopo_dc.scenario.element import wifi_paths
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.virtual.connection import AnyConnection, SansIoConnection
 from minitopo_dc.virtual.core import core_of
@@ -212,30 +213,25 @@ class PathSeries:
         self._file.close()
 
 
-Hosts = tuple[ElementSettings, ElementSettings]
-"""The settings of gnb and ue."""
-
-
 class VirtualTestbed:
-    """The network and its end hosts, as on the real clock.
+    """The network and its end hosts, as on the real clock; its files go to `directory`.
 
     Args:
         scenario: what is run.
-        hosts: the settings of gnb and ue (`router_settings`), whose directory gets the files.
-        core: which core computes it (`core_name`).
+        directory: gets the files.
     """
 
     __test__ = False  # not a test class
 
-    def __init__(self, scenario: Scenario, hosts: Hosts, core: str) -> None:
-        self.core = core_of(scenario, core)
+    def __init__(self, scenario: Scenario, directory: Path) -> None:
+        hosts = router_settings(scenario, directory)
+        self.core = core_of(scenario.virtual, hosts)
         self.loop = self.core.loop
         self._scenario = scenario
         self._ended = 0
         numbers, version = range(1, len(scenario.legs) + 1), scenario.ip_version
         leg_of = {client_address(leg, version): leg for leg in numbers}
         processing = round(scenario.virtual.processing_delay_ms * 1e6)
-        directory = hosts[0].directory
         paths = wifi_paths(hosts)
         self.gnb, self.ue = (
             self.core.element(settings, leg_of=leg_of, processing_ns=processing, paths=paths)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.cli.compare import best_of_each
+from minitopo_dc.cli.screen import best_of_each
 
 COMPARE = ["compare", "--clock", "virtual", "--jobs", "1", "--legs", "9", "9", "--repetitions", "1"]
 WAYS = ["--transports", "quic-picoquic", "mpquic-picoquic"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.real.element.captures import Captures
-from minitopo_dc.real.element.kernel.loop import RealLoop
+from minitopo_dc.real.element.loop import RealLoop
 from minitopo_dc.real.element.native import NativeCaptures, RealNativeLoop
 from minitopo_dc.real.element.packets import UNNUMBERED, Datagram, departures, pdus
 from minitopo_dc.router.drivers import LegDriver, ReceiveDriver

@@ -317,7 +317,7 @@ def test_losses_are_summed_up_along_a_packets_way_with_a_tick_for_each_place(
     assert lost["on no leg, by the split policy"] == 0
     assert (lost["in the waiting buffer"], lost["in the legs' queues"]) == (5.0, 12.5)
     assert lost["in the air"] == lost["too late for t-Reordering"] == 15.0
-    marked = np.asarray(line.get_ydata())[line.get_markevery()]
+    marked = np.asarray(line.get_ydata())[np.asarray(line.get_markevery())]
     assert [places[int(at)] for at in marked] == [
         *("in the waiting buffer", "in the legs' queues", "in the air"),
     ]

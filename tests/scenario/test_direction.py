@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.link import CapacityLeg, RlcLeg, RlcParameters
-from minitopo_dc.link.queue.codel import CoDel
+from minitopo_dc.link.codel import CoDel
 from minitopo_dc.scenario import LegDirection, RlcSettings, Scenario
 from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.scenario.resolve import resolve_scenario

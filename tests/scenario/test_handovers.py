@@ -10,7 +10,7 @@ import pytest
 from minitopo_dc import run
 from minitopo_dc.fields import PathAction, PathEvent, PathPlan, SettingsError
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.runs.element_settings import gnb_settings
+from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario, resolve_scenario
 
 UPLINK = {"rate_mbps": 20}
@@ -95,7 +95,7 @@ def test_one_offset_is_that_of_all_traces_beside_their_own(tmp_path: Path) -> No
 def test_dual_connectivity_has_its_legs_go_down_and_up(tmp_path: Path) -> None:
     legs = drive(tmp_path, [1, 1, 1, 9, 9, 9], [5] * 6, [7] * 6)
     derived = resolve_scenario(scenario(legs, transport="quic", mode="dc", handover={"case": 2}))
-    radios = [each.radio for each in gnb_settings(derived.scenario, tmp_path).legs]
+    radios = [each.radio for each in router_settings(derived.scenario, tmp_path)[0].legs]
     assert [radio.outages for radio in radios] == [((0, 4),), ((4.02, 10),), ()]
 
 

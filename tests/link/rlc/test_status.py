@@ -14,7 +14,7 @@ from minitopo_dc.link.rlc.tdd import TddPattern
 from tests.native.driven import DrivenLeg
 
 MS = 1_000_000
-SECONDS = 10
+SECONDS = 2
 RATE = 1_000_000
 ENDLESS = LegParameters(delay=ConstantDelay(0), queue_packets=None)
 UP, DOWN = TddPattern("DDDSU", "U"), TddPattern("DDDSU")
@@ -65,9 +65,9 @@ def test_a_report_grows_with_what_harq_gave_up(make: Any) -> None:
     uplink, downlink = busy(make, RlcParameters(block_error=0.0, mode="um"), fails)
     lost = lost_bytes(uplink)
     nacks = downlink.statistics().harq_failures
-    assert nacks > 1000
+    assert nacks > 200
     reports = SECONDS * 1000 / 10 * STATUS_BYTES
-    assert lost == pytest.approx(reports + nacks * NACK_BYTES, rel=0.01)
+    assert lost == pytest.approx(reports + nacks * NACK_BYTES, rel=0.02)
 
 
 @pytest.mark.parametrize("make", [make_leg, DrivenLeg])
