@@ -82,7 +82,8 @@ def _session(begin: Form) -> Any:
         page = Page(Form.of_query(pn.state.location.search) or begin)
     except InputError as error:
         return pn.pane.Alert(str(error), alert_type="danger")
-    pn.state.on_session_destroyed(lambda _: page.close())
+    # Not here: runs that are to end take a moment, in which no other tab would be answered.
+    pn.state.on_session_destroyed(lambda _: Thread(target=page.close, daemon=True).start())
     return page.view
 
 
