@@ -78,7 +78,7 @@ OUTSIDE = re.compile(
     r"\]\([^)]*\)|!\[[^]]*\]|`[^`]*`"  # addresses, pictures, code
     r"|95 % (?:confidence )?intervals?|\b[45]G\b|G\.114|legs? \d(?: and leg \d)?|\bnetwork \d+"
 )
-NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
+NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w])")
 
 
 def test_a_notebook_says_no_number_that_it_does_not_compute_or_check() -> None:
