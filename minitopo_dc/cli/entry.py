@@ -189,6 +189,7 @@ MEANT = {
     **dict.fromkeys(("--runs", "--seeds", "--repeat"), "--repetitions"),
     **dict.fromkeys(("--scheduler", "--policy"), "--split"),
     **dict.fromkeys(("--transport", "--protocol"), "--transports"),
+    "--upload": "--workload upload",
     "--duration": "--workload download:duration_s=S",
 }
 """Words of other tools for what has another name here."""
