@@ -14,7 +14,7 @@ from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.scenario.leg import BurstLoss, LegDirection
 from minitopo_dc.scenario.pdcp import DuplicationSettings, Pdcp
 from minitopo_dc.scenario.radio import Leg, lte, nr
-from minitopo_dc.scenario.resolve import ResolvedScenario, resolve_scenario
+from minitopo_dc.scenario.resolve import handovers_of, resolve_scenario
 from minitopo_dc.scenario.scenario import Clock, Core, Mode, RealSettings, Scenario, VirtualSettings
 
 __all__ = [
@@ -35,7 +35,6 @@ __all__ = [
     "Pdcp",
     "RealSettings",
     "ResolvedFlow",
-    "ResolvedScenario",
     "RlcSettings",
     "Scenario",
     "UplinkPdcpSettings",
@@ -43,6 +42,7 @@ __all__ = [
     "WifiSettings",
     "check_kernel_bearer",
     "check_wire_bearer",
+    "handovers_of",
     "kernel_rates",
     "lte",
     "nr",
