@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from rich.console import Group, RenderableType
+
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.store import FACTS, LOCK
 from minitopo_dc.cli import options
@@ -19,6 +21,7 @@ from minitopo_dc.cli.screen import (
     print_json,
     print_runs,
     resumable,
+    runs_table,
     save_comparison,
     saved,
     say,
@@ -70,10 +73,19 @@ def execute(arguments: argparse.Namespace) -> int:
     def kept() -> str:
         return f"{len(names) - len(campaign.missing())} of {len(names)} runs are"
 
+    def first_table() -> RenderableType:
+        runs = campaign.table()
+        first = Comparison(runs[runs["seed"] == base.seed], root)
+        words = "\nThe first repetition of each way; means and intervals follow with the others:"
+        return Group(words, runs_table(first.better_legs[0]))
+
     with resumable(arguments, root, kept):
         watched = None if arguments.json else root / "working"
         retries = Retries(disturbed=arguments.retry_disturbed)
-        progress = partial(ProgressLine, names=names, watched=watched)
+        # On the real clock the runs of a repetition follow each other, and the others take minutes.
+        is_early = base.clock == "real" and not arguments.json
+        early = (len(ways), first_table) if is_early else None
+        progress = partial(ProgressLine, names=names, watched=watched, early=early)
         runs = campaign.run(jobs, retries=retries, progress=progress)
         comparison = Comparison(runs, root).with_roles(ways, seeds, jobs=jobs, progress=False)
         written = _report(comparison, as_json=arguments.json)

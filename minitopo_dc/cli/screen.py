@@ -19,7 +19,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.status import Status
 
@@ -29,7 +29,6 @@ from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import replacing, write_whole
 from minitopo_dc.numbers import duration, significant
 from minitopo_dc.pool import repeated
-from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch_prefix
@@ -117,6 +116,8 @@ class ProgressLine(StatusLine):
         before: how many runs were finished earlier.
         names: of the runs, by identity.
         watched: where to look for rates meanwhile.
+        early: a number of runs, and a function that returns what is shown once when so many are
+            done, and more are to come.
     """
 
     def __init__(
@@ -126,8 +127,10 @@ class ProgressLine(StatusLine):
         *,
         names: Mapping[str, str],
         watched: Path | None = None,
+        early: tuple[int, Callable[[], RenderableType]] | None = None,
     ) -> None:
         super().__init__("starting")
+        self._early = early
         self._watched = watched
         self._live = ExitStack()
         self._names = names
@@ -164,7 +167,14 @@ class ProgressLine(StatusLine):
         name = escape(self._names[Path(result.directory).name])
         self._console.print(f"{self._position()} {name} (seed {result.seed}): {outcome}")
         self._done += 1
+        if self._early is not None and self._done == self._early[0] and self._more:
+            self._console.print(self._early[1]())
         self._begin_next()
+
+    @property
+    def _more(self) -> int:
+        """Return how many runs are to come."""
+        return self._before + len(self._waiting) - self._done
 
     def _begin_next(self) -> None:
         """Show a run that is under way; with several at once one of them."""
@@ -254,14 +264,19 @@ def print_runs(
         every_run: those that are counted for the machine, if more than are shown.
     """
     # ruff: noqa: PLC0415
-    from minitopo_dc.results import compare_table, render_table
-
     console = Console()
     if runs is not None:
-        every_row = None if every_run is None else compare_table(every_run)
-        console.print(render_table(compare_table(runs), every_row))
+        console.print(runs_table(runs, every_run))
     for sentence in sentences:
         console.print(sentence, markup=False, highlight=False)
+
+
+def runs_table(runs: pd.DataFrame, every_run: pd.DataFrame | None = None) -> RenderableType:
+    """Return the table of runs as it is printed; arguments are those of `print_runs`."""
+    from minitopo_dc.results import compare_table, render_table
+
+    every_row = None if every_run is None else compare_table(every_run)
+    return render_table(compare_table(runs), every_row)
 
 
 def print_json(runs: pd.DataFrame) -> None:
@@ -362,6 +377,7 @@ def save_comparison(comparison: Comparison) -> None:
 def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
     """Return the first run of the best leg alone, the best DC and the best multipath, by name."""
     from minitopo_dc import plots
+    from minitopo_dc.results.measures.row_pairs import KINDS
 
     best_runs: dict[str, Path] = {}
     good = runs[(runs["status"] == "ok") & runs["mode"].isin(KINDS)]
