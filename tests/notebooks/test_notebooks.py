@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scripts.notebooks import FOLDER, digest, execute, read
+from scripts.notebooks import FOLDER, FRAME, digest, execute, read
 from tests import REPOSITORY
 from tests.quic.extension import needs_picoquic
 
@@ -32,9 +32,9 @@ def outputs_of(notebook: Any) -> list[Any]:
 
 
 def tables_of(notebook: Any) -> list[str]:
-    """Return the tables and sentences of a notebook, without pictures."""
+    """Return the tables and sentences of a notebook, without pictures and a page's frame."""
     pages = [output.get("data", {}).get("text/html", "") for output in outputs_of(notebook)]
-    return [re.sub(r"<img[^>]*>", "", page) for page in pages if page]
+    return [re.sub(r"<img[^>]*>", "", page) for page in pages if page and FRAME not in page]
 
 
 def pictures_of(notebook: Any) -> int:
