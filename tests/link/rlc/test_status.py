@@ -13,7 +13,7 @@ from minitopo_dc.link.rlc.parameters import NACK_BYTES, STATUS_BYTES, Drx
 from minitopo_dc.link.rlc.tdd import TddPattern
 from tests.native.driven import DrivenLeg
 
-MS = 1_000_000
+MS, S = 1_000_000, 1_000_000_000
 SECONDS = 2
 RATE = 1_000_000
 ENDLESS = LegParameters(delay=ConstantDelay(0), queue_packets=None)
@@ -86,7 +86,7 @@ def shared(make: Any, up: RlcParameters, down: RlcParameters) -> list[Any]:
         made[own][own].share(memories[own])
         made[own][own].pair(made[own][1 - own])
         for leg in made[own]:
-            leg.start(MS)
+            leg.start(S)
         made[own][1 - own].share(memories[1 - own])
     return [made[0][0], made[1][1], made]
 
@@ -97,12 +97,12 @@ def test_directions_of_two_processes_report_as_often_as_those_of_one(make: Any) 
     legs = shared(make, rlc, rlc)
     for leg in legs[:2]:
         for number in range(500):
-            leg.push(number, 1000, MS)
-    for now in range(2 * MS, 1001 * MS, MS):
+            leg.push(number, 1000, S)
+    for now in range(S + MS, 2 * S + MS, MS):
         for leg in legs[:2]:
             leg.poll(now)
     for leg in legs[:2]:
-        lost = RATE / 8 - (500_000 - leg.backlog_bytes(now=1001 * MS))
+        lost = RATE / 8 - (500_000 - leg.backlog_bytes(now=2 * S))
         assert lost == pytest.approx(100 * STATUS_BYTES, rel=0.1)
 
 
@@ -110,13 +110,13 @@ def test_directions_of_two_processes_report_as_often_as_those_of_one(make: Any) 
 def test_what_one_process_sends_keeps_the_terminal_awake_in_the_other(make: Any) -> None:
     drx = Drx(on_ns=10 * MS, inactivity_ns=100 * MS, cycle_ns=160 * MS)
     up, down, _made = shared(make, RlcParameters(block_error=0.0), RlcParameters(drx=drx))
-    down.push(1, 100, 50 * MS)
-    assert down.next_timeout() == 161 * MS + MS  # asleep, to the next cycle
-    down.poll(300 * MS)
-    up.push(2, 100, 500 * MS)
-    up.poll(510 * MS)
-    down.push(3, 100, 550 * MS)
-    assert down.next_timeout() == 551 * MS
+    down.push(1, 100, S + 50 * MS)
+    assert down.next_timeout() == S + 161 * MS  # asleep, to the next cycle
+    down.poll(S + 300 * MS)
+    up.push(2, 100, S + 500 * MS)
+    up.poll(S + 510 * MS)
+    down.push(3, 100, S + 550 * MS)
+    assert down.next_timeout() == S + 551 * MS
 
 
 @pytest.mark.parametrize("make", [make_leg, DrivenLeg])
