@@ -1,7 +1,8 @@
 """What it costs, against a baseline of the same call: `make benchmark` (root, a quiet machine).
 
 Without a NAME all are measured but `backends`, whose legs of the kernel need netem, `estimates`,
-which compares results and not times, and `stops`, which tests the limits of trust.
+which compares results and not times, `stops`, which tests the limits of trust, and `page`, which
+needs a browser.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from benchmarks import cores, cost, downloads, elements, estimates, planning, stops
+from benchmarks import cores, cost, downloads, elements, estimates, page, planning, stops
 from minitopo_dc.interruption import Interruption, say_interrupted
 
 BENCHMARKS = {
@@ -20,6 +21,7 @@ BENCHMARKS = {
     "planning": (planning.add_options, planning.measure),
     "estimates": (estimates.add_options, estimates.measure),
     "stops": (stops.add_options, stops.measure),
+    "page": (page.add_options, page.measure),
     "backends": (downloads.add_options, downloads.backends),
 }
 """What adds the options of each, and what measures with them."""

@@ -46,7 +46,13 @@ if sys.argv[2] == "1":
     from minitopo_dc.cli import main
     main(["--version"])
 """
-
+COMPARISON = """
+import sys
+if sys.argv[2] == "1":
+    from minitopo_dc.cli import main
+    ways = ["--transports", "quic-picoquic", "--modes", "dc", "--dc", "ideal", "--repetitions", "1"]
+    main(["compare", "--clock", "virtual", "--size", "0.01", *ways, "--output", sys.argv[1]])
+"""
 
 BUILT = ("native", "picoquic")
 """What the programs need that is compiled, in a checkout's `.cache`."""
@@ -64,6 +70,7 @@ class Part(NamedTuple):
 
 PARTS = {
     "version": Part(ANSWER, 0, 1),
+    "comparison of a run of 10 kB": Part(COMPARISON, 0, 1),
     "run of 0.1 MB": Part(RUNS, 5, 45),
     "megabyte": Part(MEGABYTES, 1, 41),
     "resumed run": Part(RUNS, 5, 205, is_again=True),
@@ -157,6 +164,7 @@ def _of_all(part: Part, number: int, tree: Path, place: Path, unit: Unit) -> flo
 def _run(words: list[str], tree: Path) -> str:
     """Run a program on the package of a tree; return what it writes to standard error."""
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONHASHSEED": "0"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # each would compile what it imports anew
     done = subprocess.run(
         words, cwd=tree, env=environment, capture_output=True, text=True, check=False
     )

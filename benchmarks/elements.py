@@ -1,10 +1,12 @@
-"""Elements in Python and in C beside a plain UDP proxy.
+"""Elements in Python and in C beside a plain UDP proxy, and beside the system calls of an element.
 
 The elements of gnb and ue are in series: Dual Connectivity over two legs that take no time. PDUs of
 1,200 bytes come one by one (up to 1,000 a second, which tells the delay that is added), in bursts
 of 4 (up to 20,000) or 16. All kinds take turns at each rate, in each repetition. CPU time is that
 of the element's or proxy's process while packets pass, memory what is resident when they have
-passed. With `--seconds 1800` this is a long run.
+passed. With `--seconds 1800` this is a long run. What the kinds `queue` cost is the kernel's: they
+receive packets from an NFQUEUE and give them back, and nothing else (`traffic.c`); with `queue-gso`
+the segments of a burst stay together, which no PDU of PDCP can.
 """
 
 from __future__ import annotations
@@ -34,11 +36,18 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415
 # What needs Mininet is imported when it is used: other benchmarks run without.
 
-DEFAULT_KINDS = ("none", "proxy", "python", "native")
+DEFAULT_KINDS = ("none", "proxy", "queue", "python", "native")
 CAPTURED = {"python-captures": "python", "native-captures": "native"}
 """Elements that write captures of their legs, and their cores."""
-KINDS = (*DEFAULT_KINDS, *CAPTURED)
+KINDS = (*DEFAULT_KINDS, "queue-gso", *CAPTURED)
 PORT = "5000"
+QUEUE = "1"
+TO_QUEUE = (
+    *("iptables", "-t", "mangle", "-A", "PREROUTING", "-p", "udp", "--dport", PORT),
+    *("-j", "NFQUEUE", "--queue-num", QUEUE),
+)
+UNCUT = ("tx", "on", "gso", "on", "tx-udp-segmentation", "on")
+"""Settings of ethtool with which the server's kernel leaves the segments of a burst together."""
 SIZE = 1200
 BURSTS = {1000: "1", 20_000: "4", math.inf: "16"}
 """PDUs that are sent at once, by the highest rate."""
@@ -82,12 +91,32 @@ def between(kind: str, program: Path, directory: Path) -> Iterator[Between]:
         return
     with registered(), network(2) as hosts, ExitStack() as stack:
         hosts.ue.popen(["ip", "rule", "add", *UE_OWN_RULE]).wait()
+        if kind.startswith("queue"):
+            pids = tuple(
+                _queue(stack, hosts, host, program, whole=kind == "queue-gso")
+                for host in (hosts.gnb, hosts.ue)
+            )
+            yield Between(hosts, client_address(1), pids)
+            return
         hops = ((hosts.ue, client_address(1)), (hosts.gnb, UE)) if kind == "proxy" else ()
         pids = tuple(
             stack.enter_context(running(host, program, "proxy", PORT, address, PORT)).pid
             for host, address in hops
         )
         yield Between(hosts, GNB if kind == "proxy" else client_address(1), pids[::-1])
+
+
+def _queue(
+    stack: ExitStack, hosts: Network, host: EmulatedHost, program: Path, *, whole: bool
+) -> int:
+    """Have the program carry what reaches a host, until the stack ends; return its process."""
+    if whole:
+        command = ["ethtool", "-K", "server-core", *UNCUT]
+        hosts.server.popen(command, stdout=subprocess.DEVNULL).wait()
+    process = stack.enter_context(running(host, program, "queue", QUEUE, str(int(whole))))
+    if code := host.popen(TO_QUEUE).wait():
+        raise RuntimeError(f"iptables on {host.name} ended with {code}")
+    return process.pid
 
 
 @contextmanager

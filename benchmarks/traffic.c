@@ -2,14 +2,22 @@
  *   traffic send ADDRESS PORT RATE SECONDS IP_BYTES BURST
  *   traffic sink PORT SILENCE_MS
  *   traffic proxy PORT NEXT_ADDRESS NEXT_PORT
- * Sink and proxy print `ready` first. The proxy is a plain one, as one writes it first: epoll, and one datagram a
- * call in each direction; answers go to who sent last. */
+ *   traffic queue NUMBER WHOLE
+ * All but the first print `ready` first. The proxy is a plain one, as one writes it first: epoll, and one datagram a
+ * call in each direction; answers go to who sent last. The queue is an element without anything of an element:
+ * the system calls by which packets of an NFQUEUE come, many in a call, and go again with the bytes that they
+ * have, at an element's priority. Where WHOLE is 1, segments of one `send` come and go as one packet, whose bytes stay in the kernel. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_queue.h>
+#include <linux/netlink.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,13 +192,133 @@ static int proxy(char **words)
     return 1;
 }
 
+#define LONGEST_MESSAGE (66 << 10) /* of a packet of 64 KiB */
+#define LONGEST_VERDICT 128        /* without a payload */
+
+/* One message of netlink, to which attributes are added. */
+typedef struct {
+    struct nlmsghdr header;
+    struct nfgenmsg family;
+    uint8_t attributes[];
+} message;
+
+static message *begin_message(uint8_t *at, int type, int number, int flags)
+{
+    message *made = (message *)at;
+
+    *made = (message){{sizeof(message), (uint16_t)(NFNL_SUBSYS_QUEUE << 8 | type), (uint16_t)(NLM_F_REQUEST | flags), 0, 0},
+                      {AF_UNSPEC, NFNETLINK_V0, htons((uint16_t)number)}};
+    return made;
+}
+
+static void add(message *to, int type, const void *value, size_t size)
+{
+    struct nlattr *at = (struct nlattr *)((uint8_t *)to + to->header.nlmsg_len);
+
+    *at = (struct nlattr){(uint16_t)(sizeof(*at) + size), (uint16_t)type};
+    memcpy(at + 1, value, size);
+    to->header.nlmsg_len += (uint32_t)(sizeof(*at) + NLA_ALIGN(size));
+}
+
+static void configure(int netlink, message *asked)
+{
+    struct {
+        struct nlmsghdr header;
+        struct nlmsgerr says;
+    } answer;
+
+    asked->header.nlmsg_flags |= NLM_F_ACK;
+    if (send(netlink, asked, asked->header.nlmsg_len, 0) < 0 || recv(netlink, &answer, sizeof(answer), 0) < 0)
+        fail("netlink");
+    errno = -answer.says.error;
+    if (errno)
+        fail("NFQUEUE");
+}
+
+static int open_queue(int number, int whole)
+{
+    int netlink = socket(AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER), one = 1, bytes = 256 << 20;
+    struct nfqnl_msg_config_cmd bind = {NFQNL_CFG_CMD_BIND, 0, 0};
+    struct nfqnl_msg_config_params copies = {htonl(0xffff), whole ? NFQNL_COPY_META : NFQNL_COPY_PACKET};
+    uint32_t most = htonl(1 << 20), flag = htonl(NFQA_CFG_F_GSO);
+    _Alignas(8) uint8_t room[LONGEST_VERDICT];
+    message *asked = begin_message(room, NFQNL_MSG_CONFIG, number, 0);
+
+    if (netlink < 0)
+        fail("netlink");
+    setsockopt(netlink, SOL_NETLINK, NETLINK_NO_ENOBUFS, &one, sizeof(one));
+    setsockopt(netlink, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes));
+    add(asked, NFQA_CFG_CMD, &bind, sizeof(bind));
+    configure(netlink, asked);
+    asked = begin_message(room, NFQNL_MSG_CONFIG, number, 0);
+    add(asked, NFQA_CFG_PARAMS, &copies, sizeof(copies));
+    add(asked, NFQA_CFG_QUEUE_MAXLEN, &most, sizeof(most));
+    if (whole) {
+        add(asked, NFQA_CFG_FLAGS, &flag, sizeof(flag));
+        add(asked, NFQA_CFG_MASK, &flag, sizeof(flag));
+    }
+    configure(netlink, asked);
+    return netlink;
+}
+
+/* Put the verdict on a packet at `out`; return its length. */
+static size_t answer_to(const uint8_t *packet, int number, int whole, uint8_t *out)
+{
+    const message *told = (const message *)packet;
+    message *made = begin_message(out, NFQNL_MSG_VERDICT, number, 0);
+    const uint8_t *end = packet + told->header.nlmsg_len;
+
+    for (const uint8_t *at = told->attributes; at < end;) {
+        const struct nlattr *attribute = (const struct nlattr *)at;
+        const uint8_t *value = at + sizeof(*attribute);
+
+        if ((attribute->nla_type & NLA_TYPE_MASK) == NFQA_PACKET_HDR) {
+            struct nfqnl_msg_verdict_hdr says = {htonl(NF_ACCEPT), ((const struct nfqnl_msg_packet_hdr *)value)->packet_id};
+
+            add(made, NFQA_VERDICT_HDR, &says, sizeof(says));
+        } else if ((attribute->nla_type & NLA_TYPE_MASK) == NFQA_PAYLOAD && !whole) {
+            add(made, NFQA_PAYLOAD, value, attribute->nla_len - sizeof(*attribute));
+        }
+        at += NLA_ALIGN(attribute->nla_len);
+    }
+    return NLMSG_ALIGN(made->header.nlmsg_len);
+}
+
+static int queue(char **words)
+{
+    int number = atoi(words[0]), whole = atoi(words[1]), netlink = open_queue(number, whole);
+    struct pollfd waits = {.fd = netlink, .events = POLLIN};
+    static _Alignas(8) uint8_t in[BATCH][LONGEST_MESSAGE], out[BATCH * (LONGEST + LONGEST_VERDICT)];
+    struct mmsghdr messages[BATCH] = {0};
+    struct iovec pieces[BATCH];
+
+    if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){1}))
+        fail("SCHED_FIFO");
+    for (int i = 0; i < BATCH; i++) {
+        pieces[i] = (struct iovec){in[i], LONGEST_MESSAGE};
+        messages[i].msg_hdr = (struct msghdr){.msg_iov = &pieces[i], .msg_iovlen = 1};
+    }
+    puts("ready");
+    fflush(stdout);
+    while (poll(&waits, 1, -1) >= 0) {
+        int got = recvmmsg(netlink, messages, BATCH, MSG_DONTWAIT, NULL);
+        size_t used = 0;
+
+        for (int i = 0; i < got; i++)
+            used += answer_to(in[i], number, whole, out + used);
+        if (used && send(netlink, out, used, 0) < 0)
+            fail("verdicts");
+    }
+    return 1;
+}
+
 int main(int count, char **words)
 {
     static const struct {
         const char *name;
         int words;
         int (*run)(char **words);
-    } modes[] = {{"send", 6, send_packets}, {"sink", 2, sink}, {"proxy", 3, proxy}};
+    } modes[] = {{"send", 6, send_packets}, {"sink", 2, sink}, {"proxy", 3, proxy}, {"queue", 2, queue}};
 
     prctl(PR_SET_TIMERSLACK, 1);
     for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)

@@ -9,9 +9,9 @@ from . import statistics as statistics
 from .advice import advise as advise
 from .campaign.campaign import Campaign as Campaign
 from .campaign.store import load as load
+from .cli.explore import explore as explore
 from .errors import InputError as InputError
 from .errors import MinitopoDcError as MinitopoDcError
-from .exploration import explore as explore
 from .media.abr import abr_algorithm as abr_algorithm
 from .pdcp import split_policy as split_policy
 from .results.measures.named import run_measures as run_measures

@@ -6,8 +6,8 @@ over; `minitopo_dc.registry` keeps what is registered.
 
 from __future__ import annotations
 
-from minitopo_dc.link.cell.scheduler import CellScheduler, CellUser, cell_scheduler
-from minitopo_dc.link.queue.discipline import (
+from minitopo_dc.link.cell_scheduler import CellScheduler, CellUser, cell_scheduler
+from minitopo_dc.link.discipline import (
     AtQueue,
     QueueDiscipline,
     Verdict,

@@ -52,6 +52,9 @@ class Killed:
         return f"the process that ran it ended with exit code {code}"
 
 
+ASKED_S = 0.1
+Deadline = float | Callable[[], float]
+"""A moment on `time.monotonic()`, or what tells it anew."""
 Ended = tuple[int, Any]
 """A call that has ended: its place among all, and what it returned or raised, or `Killed`."""
 
@@ -110,7 +113,7 @@ class Pool:
         self._end(self._workers)
 
     def results(
-        self, arguments: Sequence[tuple[Any, ...]], until: float = math.inf
+        self, arguments: Sequence[tuple[Any, ...]], until: Deadline = math.inf
     ) -> Iterator[Ended]:
         """Make a call with each of the arguments; yield them as they end.
 
@@ -119,15 +122,15 @@ class Pool:
 
         Args:
             arguments: of each call.
-            until: on `time.monotonic()`; calls that have not ended by then are given up.
+            until: on `time.monotonic()`; calls that have not ended by then are given up. A function
+                is asked every `ASKED_S`.
         """
         left = list(enumerate(arguments))[::-1]
         try:
             while left or self._busy():
                 self._start(left)
-                left_s = None if math.isinf(until) else max(0.0, until - time.monotonic())
-                ready = wait([worker.connection for worker in self._busy()], left_s)
-                if not ready:
+                ready = wait([worker.connection for worker in self._busy()], _left_s(until))
+                if not ready and time.monotonic() >= _moment(until):
                     return
                 for worker in [busy for busy in self._busy() if busy.connection in ready]:
                     ended = worker.end()
@@ -155,6 +158,18 @@ class Pool:
         for worker in list(workers):
             self._workers.remove(worker)
             worker.kill()
+
+
+def _moment(until: Deadline) -> float:
+    return until() if callable(until) else until
+
+
+def _left_s(until: Deadline) -> float | None:
+    """Return how long to wait until a moment, or until it is to be asked again; None: for ever."""
+    if until == math.inf:
+        return None
+    left_s = max(0.0, _moment(until) - time.monotonic())
+    return min(left_s, ASKED_S) if callable(until) else left_s
 
 
 @contextmanager
@@ -224,3 +239,28 @@ def _sendable(error: Exception) -> Exception:
     except Exception:  # also one whose constructor wants more than its message
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
+
+
+@contextmanager
+def repeated(call: Callable[[], object], interval_s: float) -> Iterator[None]:
+    """Call a function again and again in a thread: at once, each interval, and at the block's end.
+
+    Args:
+        call: the function.
+        interval_s: between two calls, in s.
+    """
+    is_over = threading.Event()
+
+    def run() -> None:
+        call()
+        while not is_over.wait(interval_s):
+            call()
+        call()
+
+    thread = threading.Thread(target=run, name=call.__qualname__, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()

@@ -379,7 +379,10 @@ class Comparison:
         ]
         if not cases:
             return self
-        return replace(self, roles=Campaign(self.directory / ROLES, cases, seeds).run(**how))
+        more = replace(self, roles=Campaign(self.directory / ROLES, cases, seeds).run(**how))
+        known = ("results", "better_legs", "findings")  # of the same runs
+        vars(more).update({name: vars(self)[name] for name in known if name in vars(self)})
+        return more
 
     @property
     def _judged(self) -> list[tuple[str, str]]:
@@ -432,7 +435,7 @@ class Comparison:
         margins = [MARGINS[kind] for kind in kinds if kind in MARGINS]
         return agreement(self.findings, max(margins, default=MARGINS["download"]))
 
-    @property
+    @cached_property
     def sentences(self) -> list[str]:
         """Return what was found, first of DC and multipath, and what is to be known beside it."""
         found = [finding.sentence for finding in self.findings]

@@ -21,7 +21,7 @@ FOLDER = REPOSITORY / "notebooks"
 LIMIT_S = 600
 """Of a cell: five times what a whole notebook may take on two cores."""
 PNG, COLOURS = "image/png", 96
-WIDGET = "application/vnd.jupyter.widget-view+json"
+HTML, FRAME = "text/html", "<iframe"
 
 
 def read(path: Path) -> Any:
@@ -64,9 +64,10 @@ def execute(path: Path, place: Path) -> Any:
 def shrink(data: Any) -> None:
     """Give the picture of an output as many colours as a figure needs, a third of its bytes.
 
-    A widget lives as long as its kernel: what is saved of it is its text.
+    A page lives as long as its kernel: what is saved of it is its text.
     """
-    data.pop(WIDGET, None)
+    if FRAME in data.get(HTML, ""):
+        del data[HTML]
     if PNG in data:
         picture = Image.open(BytesIO(base64.b64decode(data[PNG]))).convert("RGB")
         file = BytesIO()

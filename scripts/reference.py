@@ -38,7 +38,7 @@ from minitopo_dc import (
     Video,
 )
 from minitopo_dc.link.any_leg import LegStatistics
-from minitopo_dc.link.cell.cell import CellStatistics
+from minitopo_dc.link.cell import CellStatistics
 from minitopo_dc.link.rlc.parameters import RlcStatistics
 from minitopo_dc.link.wifi.parameters import WifiStatistics
 from minitopo_dc.minitopo import experiment, topology

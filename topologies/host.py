@@ -13,6 +13,7 @@ import select
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ipaddress import IPv6Interface
+from subprocess import PIPE
 from typing import Any
 
 from mininet.node import Node
@@ -115,23 +116,21 @@ def set_up(
     ip_version: int = 4,
 ) -> None:
     """Make any Mininet node a host of the testbed; its interfaces have their IPv4 addresses."""
+    names, commands = [*node.nameToIntf], [*commands]
     # rp_filter of an interface is the larger of its own and "all" (ip-sysctl).
-    forwarding = f"net.ipv4.ip_forward={int(forward)}"
-    run(node, "sysctl", "-qw", "net.ipv4.conf.all.rp_filter=0", forwarding)
+    filters = (f"net.ipv4.conf.{name}.rp_filter=0" for name in ("all", *names))
+    run(node, "sysctl", "-qw", *filters, f"net.ipv4.ip_forward={int(forward)}")
     # Unasked, IPv6 would add router solicitations and duplicate address detection to every leg.
     # A kernel that was booted without IPv6 has no such key, and none of this to do (-e).
     run(node, "sysctl", "-eqw", "net.ipv6.conf.all.disable_ipv6=1")
-    for name in node.nameToIntf:
-        run(node, "sysctl", "-qw", f"net.ipv4.conf.{name}.rp_filter=0")
+    for name in names:
         # What is longer than the MTU or lacks its checksum is no packet of a leg.
         run(node, *words(f"ethtool -K {name} tso off gso off gro off tx off"))
-        run(node, "ip", "link", "set", "dev", name, "mtu", str(mtu.get(name, 1500)))
+    sizes = [words(f"link set dev {name} mtu {mtu.get(name, 1500)}") for name in names]
+    run_ip(node, [*sizes, *commands])
     if ip_version == 6:
         _enable_ipv6(node, forward)
-    for command in commands:
-        run(node, "ip", *command)
-        if ip_version == 6:
-            run(node, "ip", "-6", *(in_ipv6(word) for word in command))
+        run_ip(node, [[in_ipv6(word) for word in command] for command in commands], "-6")
 
 
 def _enable_ipv6(node: Node, forward: bool) -> None:
@@ -171,8 +170,15 @@ def words(text: str) -> Command:
     return tuple(text.split())
 
 
-def run(node: Node, *command: str) -> None:
-    """Run a command on a node; raise RuntimeError with its words when it fails."""
-    out, err, code = node.pexec(list(command))
-    if code:
+def run_ip(node: Node, commands: Sequence[Command], *options: str) -> None:
+    """Run `ip` once on a node for all commands; RuntimeError names the line of one that fails."""
+    batch = "\n".join(map(" ".join, commands))
+    run(node, "ip", *options, "-batch", "-", given=batch)
+
+
+def run(node: Node, *command: str, given: str = "") -> None:
+    """Run a command with `given` as its input; raise RuntimeError with its words when it fails."""
+    process = node.popen([*command], stdin=PIPE, text=True)
+    out, err = process.communicate(given)
+    if process.returncode:
         raise RuntimeError(f"{node.name}: {' '.join(command)}: {(err or out).strip()}")

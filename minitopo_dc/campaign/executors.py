@@ -28,7 +28,7 @@ from minitopo_dc.clocks import attempt, clean_killed
 from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import check_size, naming
-from minitopo_dc.pool import Killed, Pool
+from minitopo_dc.pool import Deadline, Killed, Pool
 from minitopo_dc.registry import load_plugins
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.perform import Retries, tried
@@ -90,7 +90,7 @@ def _serial(until: float, scenarios: Scenarios, retries: Retries, working: Path)
 
 
 def pooled(
-    pool: Pool, until: float, scenarios: Scenarios, retries: Retries, working: Path
+    pool: Pool, until: Deadline, scenarios: Scenarios, retries: Retries, working: Path
 ) -> Results:
     """Perform runs (`perform`) in processes; begin again those that were killed.
 

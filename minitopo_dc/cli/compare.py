@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
+from rich.console import Group, RenderableType
 
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.store import FACTS, LOCK
 from minitopo_dc.cli import options
 from minitopo_dc.cli.options import REAL_SEEDS, SEEDS
-from minitopo_dc.cli.options.rows import base_scenario, chosen_stacks, over_each_leg, rows
+from minitopo_dc.cli.options.rows import base_scenario, chosen_stacks, compared_ways
 from minitopo_dc.cli.options.scenario import check_capture
 from minitopo_dc.cli.screen import (
     ProgressLine,
@@ -23,23 +21,20 @@ from minitopo_dc.cli.screen import (
     print_json,
     print_runs,
     resumable,
-    save_figure,
+    runs_table,
+    save_comparison,
     saved,
     say,
 )
 from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock, run_obstacle
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.files import write_whole
 from minitopo_dc.results.kept_scenario import load_as_run
-from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.run_result import exit_status
 from minitopo_dc.runners.quic import transports_of
-from minitopo_dc.runs.check import check_rows
 from minitopo_dc.runs.needs import primary_leg
 from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.ways import LABEL, Comparison, check_resumed, scenario_of_row, ways_of
-from minitopo_dc.workloads import Workload
+from minitopo_dc.ways import LABEL, Comparison, check_resumed
 
 MAX_REPETITIONS = 10_000
 """The most repetitions of a comparison, which lists them all; a campaign may have more."""
@@ -65,11 +60,7 @@ def execute(arguments: argparse.Namespace) -> int:
         stacks = [transports_of(stack)[0] for stack in chosen_stacks(arguments, base)]
         transports = options.listed(arguments.transports or [*stacks, "tcp"])
         build_missing(base.model_copy(update={"transport": name}) for name in transports)
-    compared = rows(arguments, base)
-    if arguments.leg is None:
-        compared = over_each_leg(compared, base)
-    ways = ways_of([scenario_of_row(base, row) for row in compared])
-    check_rows([*ways.values()])
+    ways = compared_ways(arguments, base)
     if arguments.dry_run:
         return _tell_plan(ways, arguments.repetitions)
     root = new_directory(arguments.output, "compare", FACTS, make=False)
@@ -82,13 +73,22 @@ def execute(arguments: argparse.Namespace) -> int:
     def kept() -> str:
         return f"{len(names) - len(campaign.missing())} of {len(names)} runs are"
 
+    def first_table() -> RenderableType:
+        runs = campaign.table()
+        first = Comparison(runs[runs["seed"] == base.seed], root)
+        words = "\nThe first repetition of each way; means and intervals follow with the others:"
+        return Group(words, runs_table(first.better_legs[0]))
+
     with resumable(arguments, root, kept):
         watched = None if arguments.json else root / "working"
         retries = Retries(disturbed=arguments.retry_disturbed)
-        progress = partial(ProgressLine, names=names, watched=watched)
+        # On the real clock the runs of a repetition follow each other, and the others take minutes.
+        is_early = base.clock == "real" and not arguments.json
+        early = (len(ways), first_table) if is_early else None
+        progress = partial(ProgressLine, names=names, watched=watched, early=early)
         runs = campaign.run(jobs, retries=retries, progress=progress)
         comparison = Comparison(runs, root).with_roles(ways, seeds, jobs=jobs, progress=False)
-        written = _report(base.workload, comparison, as_json=arguments.json)
+        written = _report(comparison, as_json=arguments.json)
     return exit_status(list(runs["status"])) if written else 1
 
 
@@ -102,7 +102,7 @@ def _tell_plan(ways: Mapping[str, Scenario], repetitions: int) -> int:
     return exit_status(["ok" if not reason else "unsupported" for reason in reasons.values()])
 
 
-def _report(workload: Workload, comparison: Comparison, *, as_json: bool) -> bool:
+def _report(comparison: Comparison, *, as_json: bool) -> bool:
     """Print what was measured, then write figures; return whether they could be written.
 
     What was measured is printed first, even where nothing can be written any more.
@@ -112,7 +112,7 @@ def _report(workload: Workload, comparison: Comparison, *, as_json: bool) -> boo
         print_json(comparison.runs)
     else:
         print_comparison(comparison)
-    if not saved(root, lambda: _save(workload, comparison)):
+    if not saved(root, lambda: save_comparison(comparison)):
         return False
     if not as_json:
         print_files(root)
@@ -133,32 +133,3 @@ def print_files(root: Path) -> None:
     """Print where the results are."""
     files = sorted(path.name for path in root.iterdir() if path.is_file() and path.name != LOCK)
     say(f"Results: {root} ({', '.join(files)}, one directory per run in runs)")
-
-
-def _save(workload: Workload, comparison: Comparison) -> None:
-    """Write figures of the rows that are shown and of the best of each kind, and the verdict."""
-    from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
-
-    root, shown = comparison.directory, comparison.better_legs[0]
-    name = "goodput" if workload.figure is None else workload.kind
-    save_figure(plots.comparison(shown), root / f"{name}.png")
-    if runs := best_of_each(shown, plots.main_measure(shown)):
-        save_figure(plots.timeline(*runs.values(), names=[*runs]), root / "timeline.png")
-    text = json.dumps([finding.to_json() for finding in comparison.findings], indent=1)
-    write_whole(root / "verdict.json", text)
-
-
-def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
-    """Return the first run of the best leg alone, the best DC and the best multipath, by name."""
-    from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
-
-    best_runs: dict[str, Path] = {}
-    good = runs[(runs["status"] == "ok") & runs["mode"].isin(KINDS)]
-    for _, alike in good.groupby(good["mode"].map(KINDS), sort=False):
-        rows = alike.groupby(LABEL, sort=False)
-        means = rows[measure].mean().dropna()
-        if means.empty:
-            continue
-        best: Any = means.idxmin() if plots.is_better_low(measure) else means.idxmax()
-        best_runs[best] = Path(rows.get_group(best)["directory"].iloc[0])
-    return best_runs

@@ -29,6 +29,8 @@ LONGEST_LINE = 1_000
 """The most characters of a line of an error."""
 NUMBERS = {"whole": "no whole number in digits", "real": "no number in digits"}
 """What argparse is to say of a text that is none, by the function that reads it."""
+MODULES = {"shell": "exec", "template": "minitopo"}
+"""The module of a command where it has another name."""
 UNEXPECTED = "unexpected"
 """The beginning of the line for an error that nobody foresaw."""
 
@@ -54,7 +56,7 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
         from minitopo_dc.cli.screen import give_matplotlib_a_place
 
         give_matplotlib_a_place()
-        module = import_module(f"minitopo_dc.cli.{parsed.command}")
+        module = import_module(f"minitopo_dc.cli.{MODULES.get(parsed.command, parsed.command)}")
         begin()
         status = int(module.execute(parsed))
         sys.stdout.flush()

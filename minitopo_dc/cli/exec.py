@@ -154,7 +154,9 @@ cannot be executed; there is none of this name."""
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Return the program's exit status; 128 plus the number of a signal that ended it."""
+    """Return the program's or the shell's status; 128 plus the number of a signal that ended it."""
+    if arguments.command == "shell":
+        return _shell(arguments)
     if not arguments.words:
         raise SettingsError("exec: no COMMAND; write it behind --, e.g. exec -- ping -c 3 10.0.0.2")
     return run_user_program(arguments, tuple(arguments.words))
@@ -285,8 +287,8 @@ def report_lines(result: ProgramResult) -> Iterator[str]:
     """Yield a line for each leg and for each receiving PDCP entity; none if the run failed."""
     for number, leg in enumerate(result.legs, start=1):
         ways = (
-            f"{way} {amount(count.bytes)} "
-            f"({significant(count.mbps)} Mbit/s, {count.dropped} dropped)"
+            f"{way} {amount(count['bytes'])} "
+            f"({significant(count['mbps'])} Mbit/s, {count['dropped']} dropped)"
             for way, count in leg.items()
         )
         yield f"leg {number}: {', '.join(ways)}"
@@ -297,3 +299,19 @@ def report_lines(result: ProgramResult) -> Iterator[str]:
             f"{counters['duplicates']} duplicates, {counters['old']} too late, "
             f"t-Reordering expired {'once' if count == 1 else f'{count} times'}"
         )
+
+
+FALLBACK = "/bin/sh"
+"""The shell of a user whose environment names none (POSIX, `SHELL`)."""
+
+
+def _shell(arguments: argparse.Namespace) -> int:
+    """Open the shell on the chosen host, and return its exit status."""
+    if arguments.clock == "virtual":
+        raise SettingsError("--clock: virtual; a shell needs the real clock; exec has both")
+    user = program_user(arguments)
+    mine = os.environ.get("SHELL") if user == "root" else getpwnam(user).pw_shell
+    shell = mine or FALLBACK
+    other = "MINITOPO_DC_SERVER" if arguments.host == "client" else "MINITOPO_DC_CLIENT"
+    banner = f"{shell} on the {arguments.host}'s host; the other end is ${other}; exit ends it"
+    return run_user_program(arguments, (shell,), banner)

@@ -43,7 +43,7 @@ from minitopo_dc.registry import load_plugins
 from minitopo_dc.results.kept_scenario import load_as_run, load_to_run
 from minitopo_dc.results.run_result import RunResult, exit_status
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.runs.needs import print_unmet
+from minitopo_dc.runs.needs import needs, print_once
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Download, get_workload
 
@@ -67,7 +67,7 @@ def execute(arguments: argparse.Namespace) -> int:
     scenario = with_capture(scenario.on_clock(clock), arguments)
     try:
         check_scenario(scenario)
-        print_unmet(scenario)
+        print_once(need.words for need in needs(scenario) if not need.is_met)
     except InputError as error:
         files = (arguments.scenario, arguments.topology, arguments.experiment)
         raise SettingsError(f"{', '.join(map(str, filter(None, files)))}: {error}") from None
@@ -118,7 +118,7 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
         print(json.dumps(asdict(result), indent=1))  # noqa: T201
         return
     # Imported here, as pandas takes half a second.
-    from minitopo_dc.results.measures.account import few_losses, packet_account
+    from minitopo_dc.results.measures.account import few_losses, network_sentences, packet_account
     from minitopo_dc.results.tables.runs import results_table
 
     labels = {"transport": result.transport, "mode": result.mode}
@@ -133,6 +133,8 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
     if result.status == "ok" and (directory / "gnb-summary.json").exists():
         for direction in load_as_run(directory).loads:
             say(f"Packets {direction}: {packet_account(directory, direction).sentence}")
+        for sentence in network_sentences(directory):
+            say(sentence)
     if (directory / "result.json").exists():
         say(f"Result: {directory}/result.json")
     else:

@@ -11,7 +11,6 @@ import shlex
 import shutil
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -20,15 +19,17 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.status import Status
 
 from minitopo_dc.extension import build_directory
 from minitopo_dc.fields import Direction, SettingsError
 from minitopo_dc.fields.base import quoted
-from minitopo_dc.files import replacing
+from minitopo_dc.files import replacing, write_whole
 from minitopo_dc.numbers import duration, significant
+from minitopo_dc.pool import repeated
+from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch_prefix
@@ -37,6 +38,8 @@ from minitopo_dc.workloads import get_workload
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from minitopo_dc.ways import Comparison
 
 MAX_PER_SECOND = 100
 """The most commands that begin in the same second."""
@@ -114,6 +117,8 @@ class ProgressLine(StatusLine):
         before: how many runs were finished earlier.
         names: of the runs, by identity.
         watched: where to look for rates meanwhile.
+        early: a number of runs, and a function that returns what is shown once when so many are
+            done, and more are to come.
     """
 
     def __init__(
@@ -123,8 +128,10 @@ class ProgressLine(StatusLine):
         *,
         names: Mapping[str, str],
         watched: Path | None = None,
+        early: tuple[int, Callable[[], RenderableType]] | None = None,
     ) -> None:
         super().__init__("starting")
+        self._early = early
         self._watched = watched
         self._live = ExitStack()
         self._names = names
@@ -140,7 +147,7 @@ class ProgressLine(StatusLine):
         self._begin_next()
         first = self._first
         if self._watched and first and first.clock == "real" and self._console.is_terminal:
-            self._live.enter_context(Live(self._watched, first.loads, self.add))
+            self._live.enter_context(live(self._watched, first.loads, self.add))
         return super().__enter__()
 
     def __exit__(self, *given: object) -> None:
@@ -161,7 +168,14 @@ class ProgressLine(StatusLine):
         name = escape(self._names[Path(result.directory).name])
         self._console.print(f"{self._position()} {name} (seed {result.seed}): {outcome}")
         self._done += 1
+        if self._early is not None and self._done == self._early[0] and self._more:
+            self._console.print(self._early[1]())
         self._begin_next()
+
+    @property
+    def _more(self) -> int:
+        """Return how many runs are to come."""
+        return self._before + len(self._waiting) - self._done
 
     def _begin_next(self) -> None:
         """Show a run that is under way; with several at once one of them."""
@@ -251,14 +265,19 @@ def print_runs(
         every_run: those that are counted for the machine, if more than are shown.
     """
     # ruff: noqa: PLC0415
-    from minitopo_dc.results import compare_table, render_table
-
     console = Console()
     if runs is not None:
-        every_row = None if every_run is None else compare_table(every_run)
-        console.print(render_table(compare_table(runs), every_row))
+        console.print(runs_table(runs, every_run))
     for sentence in sentences:
         console.print(sentence, markup=False, highlight=False)
+
+
+def runs_table(runs: pd.DataFrame, every_run: pd.DataFrame | None = None) -> RenderableType:
+    """Return the table of runs as it is printed; arguments are those of `print_runs`."""
+    from minitopo_dc.results import compare_table, render_table
+
+    every_row = None if every_run is None else compare_table(every_run)
+    return render_table(compare_table(runs), every_row)
 
 
 def print_json(runs: pd.DataFrame) -> None:
@@ -337,6 +356,41 @@ def save_figure(axes: Any, path: Path) -> None:
         pyplot.close(figure)
 
 
+def save_comparison(comparison: Comparison) -> None:
+    """Write figures of the rows that are shown and of the best of each kind, and the verdict.
+
+    Raises:
+        OSError: one cannot be written.
+    """
+    from minitopo_dc import plots
+
+    root, shown = comparison.directory, comparison.better_legs[0]
+    kind = str(shown["workload"].iloc[0])
+    name = "goodput" if get_workload(kind).figure is None else kind
+    save_figure(plots.comparison(shown), root / f"{name}.png")
+    if runs := best_of_each(shown, plots.main_measure(shown)):
+        save_figure(plots.timeline(*runs.values(), names=[*runs]), root / "timeline.png")
+        save_figure(plots.packets(runs), root / "packets.png")
+    text = json.dumps([finding.to_json() for finding in comparison.findings], indent=1)
+    write_whole(root / "verdict.json", text)
+
+
+def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
+    """Return the first run of the best leg alone, the best DC and the best multipath, by name."""
+    from minitopo_dc import plots
+
+    best_runs: dict[str, Path] = {}
+    good = runs[(runs["status"] == "ok") & runs["mode"].isin(KINDS)]
+    for _, alike in good.groupby(good["mode"].map(KINDS), sort=False):
+        rows = alike.groupby("way", sort=False)
+        means = rows[measure].mean().dropna()
+        if means.empty:
+            continue
+        best: Any = means.idxmin() if plots.is_better_low(measure) else means.idxmax()
+        best_runs[best] = Path(rows.get_group(best)["directory"].iloc[0])
+    return best_runs
+
+
 BEGIN_S = 5.0
 """A shorter run has ended before anybody has read a line."""
 INTERVAL_S = 1.0
@@ -346,43 +400,38 @@ HOSTS: dict[Direction, tuple[str, str]] = {"downlink": ("gnb", "ue"), "uplink": 
 """Which element has the legs of a direction, and which one its receiving bearers."""
 
 
-class Live:
-    """A thread that says once a second what the newest run below a directory carries."""
+@contextmanager
+def live(root: Path, loads: tuple[Direction, ...], say: Callable[[str], None]) -> Iterator[None]:
+    """Say once a second of the block what the newest run below a directory carries.
 
-    def __init__(
-        self, root: Path, loads: tuple[Direction, ...], say: Callable[[str], None]
-    ) -> None:
-        """Take where runs are, the directions that count, and what shows a line."""
-        self._root, self._loads, self._say = root, loads, say
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="live", daemon=True)
+    Args:
+        root: where runs are.
+        loads: the directions that count.
+        say: shows a line.
+    """
+    watched, began, shown = None, 0.0, ""
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
+    def look() -> None:
+        nonlocal watched, began, shown
+        newest = _newest(root)
+        line = "" if newest is None else line_of(newest.parent, loads)
+        if newest != watched or not line:
+            watched, began = newest, time.monotonic()
+        elapsed_s = time.monotonic() - began
+        if line != shown and elapsed_s >= BEGIN_S:  # the same line: the run has ended
+            say(f"{elapsed_s:.0f} s: {line}")
+        shown = line
 
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
+    with repeated(look, INTERVAL_S):
+        yield
 
-    def _run(self) -> None:
-        watched, began, shown = None, 0.0, ""
-        while not self._stop.wait(INTERVAL_S):
-            newest = self._newest()
-            line = "" if newest is None else line_of(newest.parent, self._loads)
-            if newest != watched or not line:
-                watched, began = newest, time.monotonic()
-            elapsed_s = time.monotonic() - began
-            if line != shown and elapsed_s >= BEGIN_S:  # the same line: the run has ended
-                self._say(f"{elapsed_s:.0f} s: {line}")
-            shown = line
 
-    def _newest(self) -> Path | None:
-        series = chain(self._root.glob("gnb-legs.csv"), self._root.glob("*/gnb-legs.csv"))
-        try:
-            return max(series, key=lambda path: path.stat().st_mtime, default=None)
-        except FileNotFoundError:  # a run has gone to its place meanwhile
-            return None
+def _newest(root: Path) -> Path | None:
+    series = chain(root.glob("gnb-legs.csv"), root.glob("*/gnb-legs.csv"))
+    try:
+        return max(series, key=lambda path: path.stat().st_mtime, default=None)
+    except FileNotFoundError:  # a run has gone to its place meanwhile
+        return None
 
 
 def line_of(run: Path, loads: tuple[Direction, ...]) -> str:

@@ -14,13 +14,13 @@ from random import Random
 from typing import Any, Generic, TypeVar
 
 from minitopo_dc.link.capacity import Capacity
+from minitopo_dc.link.discipline import AtQueue, Ecn, QueueDiscipline, Verdict
 from minitopo_dc.link.propagation import (
     DelayModel,
     LossModel,
     NormalDelay,
     Propagation,
 )
-from minitopo_dc.link.queue.discipline import AtQueue, Ecn, QueueDiscipline, Verdict
 from minitopo_dc.units import NS_PER_S
 
 T = TypeVar("T")

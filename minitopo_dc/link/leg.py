@@ -38,8 +38,8 @@ from minitopo_dc.link.any_leg import (
     Served,
 )
 from minitopo_dc.link.capacity import Capacity
+from minitopo_dc.link.discipline import Waiting
 from minitopo_dc.link.propagation import DelayModel, LossModel
-from minitopo_dc.link.queue.discipline import Waiting
 
 T = TypeVar("T")
 

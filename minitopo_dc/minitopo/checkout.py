@@ -34,7 +34,7 @@ from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.trust import with_trust
 from minitopo_dc.runners.base import TransferFailed, runner_names
 from minitopo_dc.runs.check import obstacle_here
-from minitopo_dc.runs.element_settings import backhaul_settings, router_settings
+from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.runs.needs import with_cautions
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario import Scenario
@@ -252,10 +252,7 @@ class ConfigMixin:
             info = self.topo.plan.nodeInfo(name)
             parameters = {key: info[key] for key in ("forward", "commands", "ip_version")}
             set_up(self._node(name), mtu=info["mtu"] or {}, **parameters)
-        settings = [
-            *router_settings(scenario, directory),
-            *backhaul_settings(scenario, directory),
-        ]
+        settings = router_settings(scenario, directory)
         pairs = ((element, EmulatedHost(self._node(element.host))) for element in settings)
         self.context.elements = self.context.running.enter_context(running(*pairs))
 

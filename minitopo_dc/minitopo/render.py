@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
-from typing import get_args
+from typing import Any, get_args
 
 import jinja2
 
@@ -42,40 +42,15 @@ MAX_CHANGES = 2400
 characters of the 500,000 that it may have."""
 
 
-@dataclass(frozen=True, slots=True)
-class DriveChange:
-    """A change of a path: its properties from a second on."""
-
-    at_s: int
-    rate_mbps: float
-    delay_ms: float
-
-
-@dataclass(frozen=True, slots=True)
-class DrivePath:
-    """The changes, outages and events of one path over time."""
-
-    changes: tuple[DriveChange, ...]
-    outages: tuple[tuple[int, int], ...]
-    events: tuple[tuple[float, str], ...]
-    """When (s) its path is opened or changed otherwise; at 0 s: its initial state."""
-
-
-@dataclass(frozen=True, slots=True)
-class Drive:
-    """All paths of a drive; rate and delay are the best channel's mean, which sizes the queues."""
-
-    rate_mbps: float
-    delay_ms: float
-    paths: tuple[DrivePath, ...]
-    order: tuple[int, ...]
-    """The paths, beginning with those that are open at first, the best one before the others."""
-
-
 def drive_paths(
     drive: str, start: str, seconds: str, curve: str, handover: Mapping[str, str]
-) -> Drive:
+) -> dict[str, Any]:
     """Return the paths of a drive, from a moment on; after its end the drive begins anew.
+
+    `rate_mbps` and `delay_ms` are the best channel's mean, which sizes the queues. Each of `paths`
+    has `changes` (from `at_s` on), `outages`, and `events`: when (s) its path is opened or changed
+    otherwise, at 0 s its initial state. `order` has the paths that are open at first, the best one
+    before the others, and then all others.
 
     Args:
         drive: one of `SHIPPED`, or the file of its channels.
@@ -112,28 +87,30 @@ def drive_paths(
         plan = plan_handovers(rows, rule.rule(), STEP_S)
     initial = [] if plan is None else [number - 1 for number in plan.initial]
     mean = fmean(max(capacities.at(step)) for step in range(capacities.steps))
-    return Drive(
-        rate_mbps=round(max(mean, RATE_MBPS[0]), 3),
-        delay_ms=_delay_ms(kind, mean),
-        paths=tuple(
-            DrivePath(
-                changes=tuple(_changes(row, kind)),
-                outages=tuple(_outages(row)),
-                events=() if plan is None else tuple(_events(number, plan)),
-            )
-            for number, row in enumerate(rows, start=1)
-        ),
-        order=(*initial, *(path for path in range(len(rows)) if path not in initial)),
-    )
+    paths = [
+        {
+            "changes": [*_changes(row, kind)],
+            "outages": [*_outages(row)],
+            "events": [] if plan is None else [*_events(number, plan)],
+        }
+        for number, row in enumerate(rows, start=1)
+    ]
+    return {
+        "rate_mbps": round(max(mean, RATE_MBPS[0]), 3),
+        "delay_ms": _delay_ms(kind, mean),
+        "paths": paths,
+        "order": [*initial, *(path for path in range(len(rows)) if path not in initial)],
+    }
 
 
-def _changes(row: Sequence[float], curve: DelayCurve) -> Iterator[DriveChange]:
+def _changes(row: Sequence[float], curve: DelayCurve) -> Iterator[dict[str, float]]:
     """Yield the changes of rate and delay; while there is no capacity, both stay as before."""
     before = 0.0
     for second, rate in enumerate(row):
         if rate and rate != before:
             before = rate
-            yield DriveChange(second, max(rate, RATE_MBPS[0]), _delay_ms(curve, rate))
+            rate_mbps, delay_ms = max(rate, RATE_MBPS[0]), _delay_ms(curve, rate)
+            yield {"at_s": second, "rate_mbps": rate_mbps, "delay_ms": delay_ms}
 
 
 def _outages(row: Sequence[float]) -> Iterator[tuple[int, int]]:
@@ -178,21 +155,13 @@ _PARAMETER = re.compile(r"(?P<name>\w+)=(?P<default>\S*)\s+(?P<about>.+)", re.AS
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter of a template: its name, its default and its meaning."""
-
-    name: str
-    default: str
-    about: str
-
-
-@dataclass(frozen=True, slots=True)
 class Template:
     """A template, as its header describes it."""
 
     name: str
     about: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[Mapping[str, str], ...]
+    """Each one's `name`, `default` and `about`."""
 
 
 def templates() -> list[Template]:
@@ -254,12 +223,12 @@ def _describe(path: Path) -> Template:
             "a line for each parameter, a line #} (docs/minitopo.md)"
         )
     matches = map(_PARAMETER.fullmatch, header["parameters"].splitlines())
-    parameters = tuple(Parameter(**match.groupdict()) for match in matches if match)
+    parameters = tuple(match.groupdict() for match in matches if match)
     return Template(path.name.removesuffix(SUFFIX), header["about"], parameters)
 
 
 def _values(template: Template, given: Iterable[str]) -> Mapping[str, str]:
-    values = {parameter.name: parameter.default for parameter in template.parameters}
+    values = {one["name"]: one["default"] for one in template.parameters}
     for assignment in given:
         key, equals, value = assignment.partition("=")
         if not equals or not value.isprintable():

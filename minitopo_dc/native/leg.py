@@ -26,9 +26,9 @@ from minitopo_dc.link import (
     UniformDelay,
 )
 from minitopo_dc.link.any_leg import queue_generators
-from minitopo_dc.link.queue.codel import CoDel
-from minitopo_dc.link.queue.discipline import QueueDiscipline, Red, Step
-from minitopo_dc.link.queue.pie import DualPi2, Pie
+from minitopo_dc.link.codel import CoDel
+from minitopo_dc.link.discipline import QueueDiscipline, Red, Step
+from minitopo_dc.link.pie import DualPi2, Pie
 from minitopo_dc.link.rlc.parameters import NACK_BYTES, STATUS_BYTES
 from minitopo_dc.link.rlc.tdd import TddPattern
 from minitopo_dc.native.library import (

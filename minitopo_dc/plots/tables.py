@@ -29,6 +29,7 @@ from minitopo_dc.fields import Direction
 from minitopo_dc.numbers import significant
 from minitopo_dc.plots import theme
 from minitopo_dc.plots.theme import Look, style
+from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.account import CAUSES, packet_account
 from minitopo_dc.results.tables.runs import (
     check_columns,
@@ -200,7 +201,7 @@ def cdf(
 
 @style()
 def packets(
-    runs: Mapping[str, Path | str], *, direction: Direction = "downlink", ax: Axes | None = None
+    runs: Mapping[str, Path | str], *, direction: Direction | None = None, ax: Axes | None = None
 ) -> Axes:
     """Draw where packets were lost: the share of those offered, summed up along a packet's way.
 
@@ -212,7 +213,7 @@ def packets(
 
     Args:
         runs: directories of runs that are ok, by their ways.
-        direction: of the packets.
+        direction: of the packets; None: the first one that a run's workload loads.
         ax: drawn on; None: a new figure of a page's width.
 
     Raises:
@@ -222,7 +223,8 @@ def packets(
     places = np.arange(len(CAUSES))
     ends = np.add.outer(places, (-0.5, 0, 0.5)).ravel()  # of a place; its marker is in the middle
     for way, look in theme.looks(runs).items():
-        account = packet_account(Path(runs[way]), direction)
+        run = Path(runs[way])
+        account = packet_account(run, direction or load_as_run(run).loads[0])
         lost = np.array([account.losses[cause] for cause in CAUSES])
         shares = np.repeat(100 * np.cumsum(lost) / max(1, account.offered), 3)
         marked = (3 * np.flatnonzero(lost) + 1).tolist()

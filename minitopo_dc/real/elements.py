@@ -14,18 +14,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from time import sleep
+from time import monotonic_ns, sleep
 from typing import Any
 
 from minitopo_dc.installation import module_command
-from minitopo_dc.real.element.kernel.loop import clock
 from minitopo_dc.real.host_capture import captured
 from minitopo_dc.real.hosts import EmulatedHost, Network, network
 from minitopo_dc.real.machine import probe_kernel
 from minitopo_dc.real.run_registry import registered
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.processes.process import run
-from minitopo_dc.runs.element_settings import backhaul_settings, router_settings
+from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.scenario.element import READY, ElementSettings
@@ -203,10 +202,10 @@ START_LEAD_NS = 20 * NS_PER_MS
 
 def start(elements: Iterable[ElementProcess]) -> None:
     """Let all elements have the same moment for their time 0, and return then."""
-    moment = clock() + START_LEAD_NS
+    moment = monotonic_ns() + START_LEAD_NS
     for element in elements:
         element.order(f"start {moment}")
-    sleep(max(0, moment - clock()) / NS_PER_S)
+    sleep(max(0, moment - monotonic_ns()) / NS_PER_S)
 
 
 def stop_all(elements: Sequence[ElementProcess]) -> list[dict[str, Any]]:
@@ -278,11 +277,8 @@ def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
     """
     if (reason := ipv6_obstacle(scenario)) is not None:
         raise RunFailedError(reason)
-    scenario = resolve_scenario(scenario).scenario
-    settings = [
-        *router_settings(scenario, directory),
-        *backhaul_settings(scenario, directory),
-    ]
+    scenario = resolve_scenario(scenario)
+    settings = router_settings(scenario, directory)
     sizes = (len(scenario.legs), len(scenario.real.backhaul))
     with registered(), network(*sizes, scenario.ip_version) as hosts:
         ends = [hosts.server, hosts.client, *([hosts["agg"]] if scenario.is_proxied else [])]

@@ -25,7 +25,7 @@ from minitopo_dc.fields import IpVersion
 from minitopo_dc.real.run_registry import signal_all
 from minitopo_dc.runners.processes.process import clean_environment
 from minitopo_dc.runs.perform import RunFailedError
-from minitopo_dc.topologies.host import ShellEndedError, dismiss_ended, in_ipv6, run
+from minitopo_dc.topologies.host import ShellEndedError, dismiss_ended, in_ipv6, run_ip, words
 from minitopo_dc.topologies.two_path import TwoPath
 from minitopo_dc.units import ETHERNET_HEADER_BYTES
 
@@ -117,9 +117,8 @@ def network(legs: int, backhaul: int = 0, ip_version: IpVersion = 4) -> Iterator
     net = Mininet(topo=topology, controller=None, build=False)
     try:
         net.build()
-        for leg in net.linksBetween(net["gnb"], net["ue"]):
-            for near, far in ((leg.intf1, leg.intf2), (leg.intf2, leg.intf1)):
-                _introduce(near, far, ip_version)
+        _introduce(net, "gnb", "ue", ip_version)
+        _introduce(net, "ue", "gnb", ip_version)
         made = Network(net)
         yield made
         made.check()
@@ -146,16 +145,21 @@ def take_down(net: Mininet, stop: Callable[[], None]) -> None:
             node.terminate()
 
 
-def _introduce(near: Any, far: Any, ip_version: IpVersion) -> None:
-    """Tell one end of a leg the other's link-layer address for good.
+def _introduce(net: Mininet, near: str, far: str, ip_version: IpVersion) -> None:
+    """Tell a host at one end of the legs the link-layer addresses of the other for good.
 
     A radio bearer has no neighbours to find. A leg of the kernel's would delay and lose the packets
     that find them (RFC 826, RFC 4861), and then all packets that wait for the answer.
     """
-    addresses = [far.ip] if ip_version == 4 else [far.ip, in_ipv6(far.ip)]
-    for address in addresses:
-        link_layer = ("lladdr", far.MAC(), "dev", near.name)
-        run(near.node, "ip", "neighbour", "replace", address, *link_layer)
+    commands = []
+    for leg in net.linksBetween(net[near], net[far]):
+        own, other = sorted((leg.intf1, leg.intf2), key=lambda end: end.node.name != near)
+        addresses = [other.ip] if ip_version == 4 else [other.ip, in_ipv6(other.ip)]
+        commands += [
+            words(f"neighbour replace {address} lladdr {other.MAC()} dev {own.name}")
+            for address in addresses
+        ]
+    run_ip(net[near], commands)
 
 
 def command_line(net: Mininet) -> None:

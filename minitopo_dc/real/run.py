@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def make_jobs(
             server_address=servers[0],
             more_server_addresses=tuple(servers[1:]),
             port=SERVER_PORT + index,
-            client_addresses=tuple(client(leg) for leg in client_legs(scenario, flow)),
+            client_addresses=tuple(map(client, client_legs(flow, len(scenario.legs)))),
             directory=kept,
             certificate=made.certificate,
             key=made.key,
@@ -225,15 +226,8 @@ def run_real(
     Raises:
         OSError: `directory` cannot be written.
     """
-    cores: dict[str, str] = {}
-    return perform(
-        scenario,
-        directory,
-        facts=facts(),
-        obstacle=lambda: machine_obstacle(scenario),
-        measure=lambda checked: _measure(checked, directory, disturb, cores),
-        details=lambda _: cores,
-    )
+    measure = partial(_measure, disturb)
+    return perform(scenario, directory, facts=facts(), obstacle=machine_obstacle, measure=measure)
 
 
 def machine_obstacle(scenario: Scenario) -> str | None:
@@ -255,9 +249,9 @@ def _obstacles(scenario: Scenario) -> Iterator[str | None]:
 
 
 def _measure(
-    scenario: Scenario, directory: Path, disturb: Disturb, cores: dict[str, str]
+    disturb: Disturb, scenario: Scenario, directory: Path, details: dict[str, Any]
 ) -> Measured:
-    """Run the flows between fresh hosts; `cores` gets which cores carried their packets."""
+    """Run the flows between fresh hosts; `details` gets which core carried their packets."""
     with testbed(scenario, directory) as bed, Watch() as watch:
         for element in bed.elements:
             watch.add(element.settings.host, element.pid)
@@ -275,7 +269,7 @@ def _measure(
             measurements = _transfer(scenario, directory, bed, watch, start, cpu=cpu)
         summaries = stop_all(bed.elements)
     reasons = [summary["core_reason"] for summary in summaries if summary["core"] != "native"]
-    cores["core"] = f"python: {reasons[0]}" if reasons else "native"
+    details["core"] = f"python: {reasons[0]}" if reasons else "native"
     # Those of links between router and server come behind gnb's and ue's.
     elements = dict(zip(("downlink", "uplink"), summaries, strict=False))
     legs = [elements[way]["legs"].values() for way in scenario.loads]

@@ -100,20 +100,16 @@ def program_environment(scenario: Scenario) -> dict[str, str]:
     version = scenario.ip_version
     return addresses_environment(
         server_address(version=version),
-        client_address(_client_legs(scenario)[0], version),
+        # The one that it has unless a program chooses.
+        client_address(client_legs(scenario.resolved_flows[0], len(scenario.legs))[0], version),
         [client_address(leg, version) for leg in range(1, len(scenario.legs) + 1)],
     )
-
-
-def _client_legs(scenario: Scenario) -> Sequence[int]:
-    """Return the legs of the client; the first one's address it has unless a program chooses."""
-    return client_legs(scenario, scenario.resolved_flows[0])
 
 
 def _on_fresh_hosts(
     scenario: Scenario, program: UserProgram, directory: Path, say: Say, blank: ProgramResult
 ) -> ProgramResult:
-    legs = _client_legs(scenario)
+    legs = client_legs(scenario.resolved_flows[0], len(scenario.legs))
     addresses = [client_address(leg, scenario.ip_version) for leg in legs]
     environment = {**program.environment(), **program_environment(scenario)}
     command, server_command = map(program.user_command, (program.command, program.server))

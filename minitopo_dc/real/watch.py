@@ -10,8 +10,8 @@ decides what it means.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
-import threading
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from minitopo_dc.results.trust import Evidence, Part, Trust, judge_trust, overlap_s
+from minitopo_dc.pool import repeated
+from minitopo_dc.results.trust import Evidence, Part, judge_trust, overlap_s
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement
 
@@ -98,16 +99,15 @@ class Watch:
         self._machine: list[_Machine] = []
         self._load_before = os.getloadavg()[0]
         self._zero_ns = 0
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+        self._turns = itertools.count()
+        self._sampling = repeated(self._sample, INTERVAL_S)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._sampling.__enter__()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
+    def __exit__(self, *error: Any) -> None:
+        self._sampling.__exit__(*error)
 
     def add(self, part: str, pid: int) -> None:
         """Watch a process from now on; the second of a part is called `PART-2`."""
@@ -128,7 +128,7 @@ class Watch:
         summaries: Sequence[Mapping[str, Any]] = (),
         *,
         limited: Iterable[str] = (),
-    ) -> Trust:
+    ) -> dict[str, Any]:
         """Judge the time from the first client's start of connecting to the last one's end.
 
         Args:
@@ -191,25 +191,13 @@ class Watch:
             "load": (self._load_before, os.getloadavg()[0]),
         }
 
-    def _run(self) -> None:
-        for turn in _ticks(self._stop):
-            now = time.monotonic_ns()
-            for process in self._processes.copy().values():
-                if turn % CHILDREN_EVERY == 0 or not process.pids:
-                    process.pids = list(_with_children(process.pid))
-                process.look(now)
-            self._machine.append(_machine(now))
-
-
-def _ticks(stop: threading.Event) -> Iterator[int]:
-    """Yield 0, 1, 2, ... each `INTERVAL_S`; the last turn is at the stop."""
-    turn = 0
-    while True:
-        yield turn
-        if stop.is_set():
-            return
-        stop.wait(INTERVAL_S)
-        turn += 1
+    def _sample(self) -> None:
+        turn, now = next(self._turns), time.monotonic_ns()
+        for process in self._processes.copy().values():
+            if turn % CHILDREN_EVERY == 0 or not process.pids:
+                process.pids = list(_with_children(process.pid))
+            process.look(now)
+        self._machine.append(_machine(now))
 
 
 _AnyDated = TypeVar("_AnyDated", Sample, _Machine)

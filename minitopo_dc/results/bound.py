@@ -14,8 +14,7 @@ from itertools import repeat
 from math import sqrt
 from typing import NamedTuple
 
-from minitopo_dc.fields import Direction
-from minitopo_dc.results.run_result import goodput_mbps
+from minitopo_dc.results.run_result import DIRECTIONS, goodput_mbps
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.leg import PACKET_BYTES, LegDirection
 from minitopo_dc.scenario.resolve import resolve_scenario
@@ -45,7 +44,7 @@ def bound_mbps(scenario: Scenario, start_s: float = 0.0) -> float | None:
     """
     if scenario.flows or scenario.workload.kind not in BOUNDED:
         return None
-    scenario, workload = resolve_scenario(scenario).scenario, scenario.workload
+    scenario, workload = resolve_scenario(scenario), scenario.workload
     fluid, answer_s = _fluid(scenario, start_s)
     if isinstance(workload, Download) and workload.duration_s is not None:
         return fluid.arrived(workload.duration_s) / workload.duration_s / 1e6
@@ -78,8 +77,15 @@ def _fluid(scenario: Scenario, start_s: float) -> tuple[_Fluid, float]:
     """Return the fluid of a transfer, and how long (s) the last answer takes behind it."""
     legs = tuple(leg.direction(scenario.loads[0]) for leg in scenario.legs)
     delays = tuple(_least_s(leg, scenario.timeout_s) for leg in legs)
-    down, up = (_nearest_s(scenario, way) for way in ("downlink", "uplink"))
-    wires = [_wire_s(scenario, way) for way in ("downlink", "uplink")]
+    limit_s, backhaul = scenario.timeout_s, scenario.real.backhaul
+    down, up = (
+        min(_least_s(leg.direction(way), limit_s) for leg in scenario.legs) for way in DIRECTIONS
+    )
+    wires = [  # between the legs' node and the server, one way
+        scenario.server_delay_ms / 1000
+        + min((_least_s(wire.direction(way), limit_s) for wire in backhaul), default=0.0)
+        for way in DIRECTIONS
+    ]
     begun = down + up + (0.0 if scenario.is_proxied else sum(wires))  # a proxy answers by itself
     is_upload = scenario.loads == ("uplink",)
     begun += 0.0 if is_upload else up + sum(wires)  # the request, and its answer's way to the legs
@@ -118,15 +124,5 @@ def _kept_bits(leg: LegDirection, start_s: float, end_s: float) -> float:
     return bits - 8 * PACKET_BYTES * max(0.0, lost)
 
 
-def _nearest_s(scenario: Scenario, way: Direction) -> float:
-    return min(_least_s(leg.direction(way), scenario.timeout_s) for leg in scenario.legs)
-
-
 def _least_s(leg: LegDirection, until_s: float) -> float:
     return leg.delay_range_ms(until_s)[0] * NS_PER_MS / NS_PER_S
-
-
-def _wire_s(scenario: Scenario, way: Direction) -> float:
-    """Return the least delay between the legs' node and the server, one way."""
-    wires = (_least_s(wire.direction(way), scenario.timeout_s) for wire in scenario.real.backhaul)
-    return scenario.server_delay_ms / 1000 + min(wires, default=0.0)

@@ -74,60 +74,55 @@ def judge(
     leg_bytes: list[int],
 ) -> RunResult:
     """Return the result of flows that measured what was asked for, and save their rows as files."""
-    _save_rows(scenario, measurements, Path(blank.directory))
+    alone, legs = not scenario.flows, len(scenario.legs)
     flows = list(zip(scenario.resolved_flows, measurements, strict=True))
+    _save_rows(flows, Path(blank.directory), alone=alone)
     late = (late_start_reason(scenario, flow, measured) for flow, measured in flows)
-    if (reason := _first_failure(scenario, late)) is not None:
+    if (reason := _first_failure(late, alone=alone)) is not None:
         return replace(blank, reason=reason, leg_bytes=leg_bytes)
-    paths = [_paths_of(scenario, flow, measured, leg_bytes) for flow, measured in flows]
+    paths: list[FlowPaths | None] = []
+    for flow, measured in flows:
+        plan = flow.paths if flow.has_several_paths else None
+        # Beside other flows the legs' counters do not show what this one used.
+        carried = leg_bytes if alone or plan is None else bytes_of_legs(measured.details, legs)
+        own = None if plan is None else FlowPaths(scenario, flow, plan, measured, carried)
+        paths.append(own)
     measurements = [
         measured if own is None else replace(measured, details={**measured.details, **own.details})
         for measured, own in zip(measurements, paths, strict=True)
     ]
     faults = (None if own is None else own.failure() for own in paths)
-    if (reason := _first_failure(scenario, faults)) is not None:
-        own = {} if scenario.flows else measurements[0].details
-        details = {name: value for name, value in own.items() if name == PATH_USE}
+    if (reason := _first_failure(faults, alone=alone)) is not None:
+        known = measurements[0].details if alone else {}
+        details = {name: value for name, value in known.items() if name == PATH_USE}
         return replace(blank, reason=reason, leg_bytes=leg_bytes, details=details)
     return ok_result(blank, scenario, measurements, leg_bytes)
 
 
-def _save_rows(scenario: Scenario, measurements: Sequence[Measurement], run: Path) -> None:
-    for number, (flow, measured) in enumerate(
-        zip(scenario.resolved_flows, measurements, strict=True), start=1
-    ):
+def _save_rows(
+    flows: Sequence[tuple[ResolvedFlow, Measurement]], run: Path, *, alone: bool
+) -> None:
+    for number, (flow, measured) in enumerate(flows, start=1):
         if measured.rows:
-            directory = flow_directory(run, number, alone=not scenario.flows)
+            directory = flow_directory(run, number, alone=alone)
             directory.mkdir(parents=True, exist_ok=True)
             path = directory / f"{flow.workload.kind}.csv"
             with path.open("w", encoding="utf-8", newline="") as file:
                 table = csv.DictWriter(file, list(measured.rows[0]))
                 table.writeheader()
                 table.writerows(measured.rows)
-    if any(measured.path_samples for measured in measurements):
+    if any(measured.path_samples for _, measured in flows):
         with PathFile(run / "paths.csv") as file:
-            for number, measured in enumerate(measurements, start=1):
+            for number, (_, measured) in enumerate(flows, start=1):
                 file.write(number, measured.path_samples)
 
 
-def _first_failure(scenario: Scenario, reasons: Iterable[str | None]) -> str | None:
-    """Return the first flow's fault, with the flow where there are several; None: there is none."""
+def _first_failure(reasons: Iterable[str | None], *, alone: bool) -> str | None:
+    """Return the first flow's fault, with the flow unless it is alone; None: there is none."""
     for number, reason in enumerate(reasons, start=1):
         if reason is not None:
-            return f"flow-{number}: {reason}" if scenario.flows else reason
+            return reason if alone else f"flow-{number}: {reason}"
     return None
-
-
-def _paths_of(
-    scenario: Scenario, flow: ResolvedFlow, measured: Measurement, leg_bytes: list[int]
-) -> FlowPaths | None:
-    paths = flow.paths if flow.has_several_paths else None
-    if paths is None:
-        return None
-    # Beside other flows the legs' counters do not show what this one used.
-    legs = len(scenario.legs)
-    carried = bytes_of_legs(measured.details, legs) if scenario.flows else leg_bytes
-    return FlowPaths(scenario, flow, paths, measured, carried)
 
 
 def ok_result(

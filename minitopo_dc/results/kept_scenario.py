@@ -29,7 +29,7 @@ from minitopo_dc.files import (
     replacing,
     write_json,
 )
-from minitopo_dc.scenario import BackgroundSettings, Leg, LegDirection, ResolvedScenario, Scenario
+from minitopo_dc.scenario import BackgroundSettings, Leg, LegDirection, Scenario, handovers_of
 from minitopo_dc.trace.model import LONGEST_FILE
 
 GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
@@ -39,17 +39,19 @@ DIGITS = 16
 MAX_BYTES = 1 << 20
 """The most bytes of `traces.json`: thousands of paths."""
 MAX_NAME = 100
+KEPT = 256
+"""The number of runs whose scenarios are kept."""
 _OTHER = re.compile(r"[^A-Za-z0-9_.-]")
 
 
-def save_as_run(derived: ResolvedScenario, run: Path) -> None:
-    """Write the scenario, which can be run by itself, and the handovers of a rule."""
-    derived.scenario.save(run / DERIVED)
-    if derived.handovers is not None:
+def save_as_run(given: Scenario, resolved: Scenario, run: Path) -> None:
+    """Write the scenario that is run, which can be run by itself, and the handovers of a rule."""
+    resolved.save(run / DERIVED)
+    if (handovers := handovers_of(given)) is not None:
         with (run / HANDOVERS).open("w", encoding="utf-8", newline="") as file:
             rows = csv.writer(file)
             rows.writerow(["time_s", "old_leg", "new_leg"])
-            rows.writerows(derived.handovers)
+            rows.writerows(handovers)
 
 
 def load_as_run(run: Path) -> Scenario:
@@ -58,8 +60,18 @@ def load_as_run(run: Path) -> Scenario:
     Raises:
         SettingsError: see `load_recorded`, or the record of the kept traces is damaged.
     """
-    recorded = load_recorded(run, DERIVED if (run / DERIVED).exists() else GIVEN)
-    return with_kept_traces(recorded, run)
+    name = DERIVED if (run / DERIVED).exists() else GIVEN
+    try:
+        status = (run / name).stat()
+    except OSError:  # the reading says why
+        return with_kept_traces(load_recorded(run, name), run)
+    return with_kept_traces(_load_once(run, name, (status.st_ino, status.st_mtime_ns)), run)
+
+
+@lru_cache(maxsize=KEPT)
+def _load_once(run: Path, name: str, _version: tuple[int, int]) -> Scenario:
+    """Read a run's scenario through a cache, as each of its measures asks for it."""
+    return load_recorded(run, name)
 
 
 def load_to_run(path: Path) -> Scenario:

@@ -303,18 +303,6 @@ DIRECTIONS: tuple[Direction, ...] = ("downlink", "uplink")
 
 
 @dataclass(frozen=True, slots=True)
-class LegCount:
-    """Counters of one direction of a leg."""
-
-    bytes: int
-    """IP bytes that it delivered, all headers included."""
-    mbps: float
-    """The same in Mbit/s over the program's time."""
-    dropped: int
-    """Packets dropped, for any reason."""
-
-
-@dataclass(frozen=True, slots=True)
 class ProgramResult:
     """The result of a program's run; without status `ok` it has a reason and no numbers."""
 
@@ -331,7 +319,8 @@ class ProgramResult:
     """Of a server that ended by itself."""
     seconds: float | None = None
     """From the program's start, which is the elements' too, to its end."""
-    legs: tuple[Mapping[Direction, LegCount], ...] = ()
+    legs: tuple[Mapping[Direction, Mapping[str, float]], ...] = ()
+    """The `leg_counts`."""
     pdcp: Mapping[Direction, dict[str, Any]] = field(default_factory=dict)
     """All counters of the receiving entity of each direction that has a bearer."""
 
@@ -342,8 +331,11 @@ class ProgramResult:
 
 def leg_counts(
     summaries: Mapping[Direction, Mapping[str, Any]], seconds: float
-) -> tuple[Mapping[Direction, LegCount], ...]:
+) -> tuple[Mapping[Direction, Mapping[str, float]], ...]:
     """Return the counters of each leg in both directions.
+
+    `bytes` are the IP bytes that it delivered, all headers included, `mbps` the same in Mbit/s over
+    the program's time, `dropped` the packets that it dropped for any reason.
 
     Args:
         summaries: of the element that sends in each direction: gnb down, ue up.
@@ -369,10 +361,7 @@ def pdcp_counts(
     }
 
 
-def _leg_count(counters: Mapping[str, Any], seconds: float) -> LegCount:
+def _leg_count(counters: Mapping[str, Any], seconds: float) -> dict[str, float]:
     delivered = int(counters["delivered_bytes"])
-    return LegCount(
-        bytes=delivered,
-        mbps=goodput_mbps(delivered, seconds),
-        dropped=sum(value for name, value in counters.items() if name.startswith("dropped_")),
-    )
+    dropped = sum(value for name, value in counters.items() if name.startswith("dropped_"))
+    return {"bytes": delivered, "mbps": goodput_mbps(delivered, seconds), "dropped": dropped}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -128,18 +128,10 @@ class Limits(Settings):
     """A number of packets, which is no share."""
 
 
-@dataclass(frozen=True)
-class Trust:
-    """The verdict of a run, and the evidence and limits that it rests on."""
+def judge_trust(evidence: Evidence, *, limited: Iterable[str] = ()) -> dict[str, Any]:
+    """Compare evidence with this machine's limits, and return the verdict for `details.trust`.
 
-    exceeded: tuple[str, ...]
-    """The evidence above its limit in words, the worst first; empty: the run is clean."""
-    details: Mapping[str, Any] = field(default_factory=dict)
-    """The verdict and its evidence for the result's `details.trust`."""
-
-
-def judge_trust(evidence: Evidence, *, limited: Iterable[str] = ()) -> Trust:
-    """Compare evidence with this machine's limits, and return the verdict.
+    `exceeded` has the evidence above its limit in words, the worst first; empty: the run is clean.
 
     Args:
         evidence: the evidence of a run.
@@ -158,11 +150,11 @@ def judge_trust(evidence: Evidence, *, limited: Iterable[str] = ()) -> Trust:
             if share > limit and part.partition("-")[0] not in exempt:
                 words = WORDS[kind].format(part=part, share=share)
                 above.append((share / (limit or 1e-9), f"{words} (limit {limit:g})"))
-    exceeded = tuple(words for _, words in sorted(above, reverse=True))
+    exceeded = [words for _, words in sorted(above, reverse=True)]
     parts, seconds = evidence.parts.items(), max(evidence.transfer_s, 1e-3)
-    details = {
+    return {
         "verdict": "disturbed" if exceeded else "clean",
-        "exceeded": list(exceeded),
+        "exceeded": exceeded,
         "limits": origin,
         "transfer_s": round(evidence.transfer_s, 4),
         "evidence": shares,
@@ -171,21 +163,20 @@ def judge_trust(evidence: Evidence, *, limited: Iterable[str] = ()) -> Trust:
         "pressure": evidence.pressure,
         "load": list(evidence.load),
     }
-    return Trust(exceeded, details)
 
 
-def with_trust(result: RunResult, trust: Trust) -> RunResult:
+def with_trust(result: RunResult, trust: Mapping[str, Any]) -> RunResult:
     """Return the result with its verdict; a disturbed one keeps its numbers as `as_measured` only.
 
     So no mean, figure or claim can use them, as with a failed run, and they can still be read.
     """
-    if result.status != "ok" or not trust.exceeded:
-        return replace(result, details={**result.details, "trust": trust.details})
+    if result.status != "ok" or not trust["exceeded"]:
+        return replace(result, details={**result.details, "trust": trust})
     measured = {name: getattr(result, name) for name in NUMBERS} | {"details": result.details}
     disturbed = result.without_numbers(
-        "disturbed", f"this machine: {'; '.join(trust.exceeded[:2])}"
+        "disturbed", f"this machine: {'; '.join(trust['exceeded'][:2])}"
     )
-    return replace(disturbed, details={"trust": trust.details, "as_measured": measured})
+    return replace(disturbed, details={"trust": trust, "as_measured": measured})
 
 
 def measured_goodput(result: RunResult) -> float | None:

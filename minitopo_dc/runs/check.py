@@ -8,10 +8,10 @@ from typing import Any
 from minitopo_dc.fields import Direction, IpVersion, PathPlan, SettingsError
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
 from minitopo_dc.runners.tcp.runner import DCTCP
-from minitopo_dc.runs.element_settings import client_legs, transmit_bearers
-from minitopo_dc.runs.needs import print_cautions, print_once
+from minitopo_dc.runs.element_settings import bearers_of, client_legs
+from minitopo_dc.runs.needs import cautions, print_once
 from minitopo_dc.scenario import (
-    LegDirection,
+    Clock,
     ResolvedFlow,
     Scenario,
     check_kernel_bearer,
@@ -28,14 +28,14 @@ class TransportLimitError(SettingsError):
     """
 
 
-def transport_obstacle(scenario: Scenario, runners: Sequence[Runner]) -> str | None:
+def transport_obstacle(scenario: Scenario) -> str | None:
     """Return the first limit of a flow's own transport that the scenario exceeds, or None.
 
     A limit is of the workload, of the path schedule, or of the number of legs.
     """
     legs = len(scenario.legs)
-    for n, (runner, flow) in enumerate(zip(runners, scenario.resolved_flows, strict=True)):
-        where = f"flows.{n}." if scenario.flows else ""
+    for n, flow in enumerate(scenario.resolved_flows):
+        where, runner = f"flows.{n}." if scenario.flows else "", get_runner(flow.transport)
         if (reason := runner.workload_obstacle(flow.workload)) is not None:
             return f"{where}workload: {reason}"
         if (reason := _path_obstacle(runner, flow, legs)) is not None:
@@ -43,28 +43,16 @@ def transport_obstacle(scenario: Scenario, runners: Sequence[Runner]) -> str | N
     return None
 
 
-def _known_runners(scenario: Scenario) -> tuple[Runner, ...]:
-    _known_runner(scenario.transport, scenario.options, scenario.ip_version, "")
-    flows = scenario.resolved_flows
-    if not scenario.flows:
-        return tuple(_runner_of(flow, scenario, "", ", flows") for flow in flows)
-    runners = tuple(_runner_of(flow, scenario, f"flows.{n}.") for n, flow in enumerate(flows))
-    if scenario.clock == "real":
-        _check_addresses(scenario, runners)
-    _check_path_flows(scenario, runners)
-    return runners
-
-
-def _check_addresses(scenario: Scenario, runners: Sequence[Runner]) -> None:
+def _check_addresses(flows: Sequence[ResolvedFlow], legs: int) -> None:
     """Refuse flows of a transport from several client addresses if a host can only use one.
 
     On the virtual clock the flows of such a transport have a host each.
     """
     first: dict[str, tuple[int, tuple[int, ...]]] = {}
-    for n, (runner, flow) in enumerate(zip(runners, scenario.resolved_flows, strict=True)):
-        legs = client_legs(scenario, flow)
-        other, same = first.setdefault(runner.name, (n, legs))
-        if runner.one_client_address and legs != same:
+    for n, flow in enumerate(flows):
+        runner, own = get_runner(flow.transport), client_legs(flow, legs)
+        other, same = first.setdefault(runner.name, (n, own))
+        if runner.one_client_address and own != same:
             named = "" if same == (1,) else f" with pdcp.legs: [{same[0]}, ...]"
             raise SettingsError(
                 f"flows.{n}: transport {runner.name} can use one of the client's addresses only, "
@@ -73,8 +61,9 @@ def _check_addresses(scenario: Scenario, runners: Sequence[Runner]) -> None:
             )
 
 
-def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "") -> Runner:
-    runner = _known_runner(flow.transport, flow.options, scenario.ip_version, where)
+def _check_transport(flow: ResolvedFlow, version: IpVersion, where: str) -> None:
+    """Refuse a flow's transport where there is none of this name, or its mode is not this one."""
+    runner = _known_runner(flow.transport, flow.options, version, where)
     if runner.every_leg and (where or flow.mode != "sc"):
         raise SettingsError(
             f"{where}mode {flow.mode}: transport {runner.name} allows sc (it uses every leg), and "
@@ -86,9 +75,8 @@ def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "
             f"allowed: a scenario of its own, with mode {' or '.join(runner.modes())}"
         )
     if flow.mode not in runner.modes():
-        allowed = ", ".join(runner.modes()) + ("" if runner.multipath else more)
+        allowed = ", ".join(runner.modes()) + ("" if runner.multipath or where else ", flows")
         raise SettingsError(f"{where}mode {flow.mode}: transport {runner.name} allows {allowed}")
-    _check_load(scenario, flow, where)
     if where and runner.multipath and not runner.checks_paths:
         # Beside other flows the legs' counters do not show whether this one used them.
         able = _names(lambda other: other.checks_paths)
@@ -96,7 +84,6 @@ def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "
             f"{where}transport: {runner.name} does not tell what each of its paths carried; "
             f"allowed with mode multipath: {able}"
         )
-    return runner
 
 
 def _path_obstacle(runner: Runner, flow: ResolvedFlow, legs: int) -> str | None:
@@ -134,12 +121,12 @@ def _start_obstacle(runner: Runner, plan: PathPlan | None) -> str | None:
     return None
 
 
-def _check_path_flows(scenario: Scenario, runners: Sequence[Runner]) -> None:
+def _check_path_flows(flows: Sequence[ResolvedFlow], legs: int) -> None:
     """Refuse a schedule of the client host's own paths beside another flow that uses them."""
-    flows = list(zip(runners, scenario.resolved_flows, strict=True))
-    for n, (runner, flow) in enumerate(flows):
-        others = [m for m, (other, _) in enumerate(flows) if other.name == runner.name and m != n]
-        scheduled = flow.paths and not flow.paths.is_default(len(scenario.legs))
+    for n, flow in enumerate(flows):
+        runner = get_runner(flow.transport)
+        others = [m for m, it in enumerate(flows) if it.transport == flow.transport and m != n]
+        scheduled = flow.paths and not flow.paths.is_default(legs)
         if runner.paths_of_host and scheduled and others:
             raise SettingsError(
                 f"flows.{n}.paths: the paths of transport {runner.name} are the client host's; "
@@ -147,22 +134,23 @@ def _check_path_flows(scenario: Scenario, runners: Sequence[Runner]) -> None:
             )
 
 
-def _check_load(scenario: Scenario, flow: ResolvedFlow, where: str) -> None:
-    """Refuse a workload that makes no sense here, and a congestion control that nobody has.
-
-    DCTCP needs both kernels, and ECN between them (RFC 8257, sections 3.2, 3.4).
-    """
-    if (reason := flow.workload.obstacle(len(scenario.legs))) is not None:
+def _check_load(flow: ResolvedFlow, legs: int, where: str) -> None:
+    """Refuse a workload that makes no sense here, and a congestion control that nobody has."""
+    if (reason := flow.workload.obstacle(legs)) is not None:
         raise SettingsError(f"{where}workload: {reason}")
-    control, where = flow.congestion_control, f"{where}congestion_control: "
     known = {name: None for runner in all_runners() for name in runner.congestion_controls}
-    if control not in known:
-        raise SettingsError(f"{where}{control}; allowed: {', '.join(known)}")
+    if flow.congestion_control not in known:
+        words = f"{flow.congestion_control}; allowed: {', '.join(known)}"
+        raise SettingsError(f"{where}congestion_control: {words}")
+
+
+def _check_dctcp(clock: Clock, sysctl: Mapping[str, str], where: str) -> None:
+    """Refuse DCTCP without both kernels, and ECN between them (RFC 8257, sections 3.2, 3.4)."""
     needed = {"net.ipv4.tcp_ecn": "1", "net.ipv4.tcp_congestion_control": DCTCP}
-    if control == DCTCP and not needed.items() <= getattr(scenario, scenario.clock).sysctl.items():
-        sysctl = ", ".join(f"{name}: {value}" for name, value in needed.items())
+    if not needed.items() <= sysctl.items():
+        shown = ", ".join(f"{name}: {value}" for name, value in needed.items())
         raise SettingsError(
-            f"{where}{DCTCP} needs both ends: {scenario.clock}: {{sysctl: {{{sysctl}}}}}"
+            f"{where}congestion_control: {DCTCP} needs both ends: {clock}: {{sysctl: {{{shown}}}}}"
         )
 
 
@@ -208,9 +196,9 @@ def check_real(scenario: Scenario) -> None:
             raise SettingsError(f"{where}: {error}") from None
     ways: tuple[tuple[Direction, str], ...] = (("downlink", ""), ("uplink", "uplink: "))
     for direction, where in ways:
-        for bearer in transmit_bearers(scenario, direction):
+        for _, bearer in bearers_of(scenario, direction):
             try:
-                check_kernel_bearer(bearer.pdcp, len(bearer.legs))
+                check_kernel_bearer(bearer["pdcp"], len(bearer["legs"]))
             except SettingsError as error:
                 raise SettingsError(f"{where}{error}") from None
 
@@ -230,19 +218,18 @@ def check_virtual(scenario: Scenario) -> None:
         _check_earlier_downloads(scenario)
 
 
-def _check_proxies(scenario: Scenario) -> None:
+def _check_proxy(flow: ResolvedFlow, clock: Clock, version: IpVersion) -> None:
     """Refuse what cannot connect to a proxy on the UPF, or what the proxy does not carry."""
-    for flow in scenario.resolved_flows:
-        tunnel = [name for name in flow.options if name.startswith("tunnel_")]
-        if tunnel and not flow.proxied:
-            raise SettingsError(f"options.{tunnel[0]}: needs mode: atsss")
-        where = f"mode atsss: transport {flow.transport} ends at a proxy on gnb"
-        runner = get_runner(flow.transport)
-        if flow.proxied and scenario.clock == "real" and not runner.has_real_proxy:
-            raise SettingsError(f"{where}, which only the virtual clock has; allowed: virtual")
-        refuse = runner.proxy_obstacle
-        if flow.proxied and (reason := refuse(flow.workload, flow.options, scenario.ip_version)):
-            raise SettingsError(f"{where}, {reason}")
+    tunnel = [name for name in flow.options if name.startswith("tunnel_")]
+    if tunnel and not flow.proxied:
+        raise SettingsError(f"options.{tunnel[0]}: needs mode: atsss")
+    where = f"mode atsss: transport {flow.transport} ends at a proxy on gnb"
+    runner = get_runner(flow.transport)
+    if flow.proxied and clock == "real" and not runner.has_real_proxy:
+        raise SettingsError(f"{where}, which only the virtual clock has; allowed: virtual")
+    refuse = runner.proxy_obstacle
+    if flow.proxied and (reason := refuse(flow.workload, flow.options, version)):
+        raise SettingsError(f"{where}, {reason}")
 
 
 def _check_earlier_downloads(scenario: Scenario) -> None:
@@ -263,8 +250,8 @@ def _check_earlier_downloads(scenario: Scenario) -> None:
 def check_scenario(scenario: Scenario) -> None:
     """Find before a run what would refuse it: transport, workload, options, clock, traces.
 
-    What is doubtful of a trace is printed to standard error, once (`print_doubts`), and what is to
-    be known of the scenario (`print_cautions`).
+    What is doubtful of a trace is printed to standard error, once, and what is to be known of the
+    scenario (`cautions`).
 
     Raises:
         SettingsError, TraceError: something is refused; the message says what is allowed.
@@ -273,18 +260,8 @@ def check_scenario(scenario: Scenario) -> None:
     resolved = check_fields(scenario)
     resolved.read_traces()
     for _, direction in scenario.directions():
-        print_doubts(direction)
-    print_cautions(resolved)
-
-
-def print_doubts(direction: LegDirection) -> None:
-    """Print once to standard error why a leg's trace may not be what it is read as.
-
-    Raises:
-        SettingsError, TraceError: the trace is missing or wrong.
-    """
-    for words in direction.trace_doubts():
-        print_once(words)
+        print_once(direction.trace_doubts())
+    print_once(cautions(resolved))
 
 
 def check_rows(rows: Sequence[Scenario]) -> None:
@@ -313,11 +290,22 @@ def check_fields(scenario: Scenario) -> Scenario:
         SettingsError, TraceError: something is refused; the message says what is allowed.
         TransportLimitError: a transport cannot do what is asked of it, and all else is right.
     """
-    scenario = resolve_scenario(scenario).scenario
-    runners = _known_runners(scenario)
+    scenario = resolve_scenario(scenario)
+    version, legs = scenario.ip_version, len(scenario.legs)
+    _known_runner(scenario.transport, scenario.options, version, "")
+    for n, flow in enumerate(scenario.resolved_flows):
+        where = f"flows.{n}." if scenario.flows else ""
+        _check_transport(flow, version, where)
+        _check_load(flow, legs, where)
+        if flow.congestion_control == DCTCP:
+            _check_dctcp(scenario.clock, getattr(scenario, scenario.clock).sysctl, where)
+        _check_proxy(flow, scenario.clock, version)
+    if scenario.flows:
+        if scenario.clock == "real":
+            _check_addresses(scenario.resolved_flows, legs)
+        _check_path_flows(scenario.resolved_flows, legs)
     (check_virtual if scenario.clock == "virtual" else check_real)(scenario)
-    _check_proxies(scenario)
-    if (reason := transport_obstacle(scenario, runners)) is not None:
+    if (reason := transport_obstacle(scenario)) is not None:
         raise TransportLimitError(reason)
     return scenario
 
@@ -329,10 +317,9 @@ def runners_of(scenario: Scenario) -> tuple[Runner, ...]:
 
 def obstacle_here(scenario: Scenario) -> str | None:
     """Return why the first transport that cannot run on this clock here cannot, or None."""
-    runners = runners_of(scenario)
-    if (limit := transport_obstacle(scenario, runners)) is not None:
+    if (limit := transport_obstacle(scenario)) is not None:
         return limit
-    for runner, flow in zip(runners, scenario.resolved_flows, strict=True):
+    for runner, flow in zip(runners_of(scenario), scenario.resolved_flows, strict=True):
         is_virtual = scenario.clock == "virtual"
         if is_virtual and not runner.has_virtual:
             able = _names(lambda other: other.has_virtual)

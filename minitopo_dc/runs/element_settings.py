@@ -38,88 +38,62 @@ from minitopo_dc.scenario.element import (
 )
 
 _network = cache(ip_network)
+ENDS: tuple[tuple[Literal["gnb", "ue"], Direction], ...] = (("gnb", "downlink"), ("ue", "uplink"))
+"""The router hosts at the legs' ends, and the direction in which each sends on them."""
+BACKHAUL_ENDS: tuple[tuple[str, Direction], ...] = (
+    ("edge", "downlink"),
+    ("agg", "uplink"),
+)
 
-ROUTERS: tuple[Literal["gnb"], Literal["ue"]] = ("gnb", "ue")
 
-
-def client_legs(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
-    """Return the legs whose client addresses a flow's transport uses, the primary one first.
+def client_legs(flow: ResolvedFlow, legs: int) -> tuple[int, ...]:
+    """Return those of so many legs whose client addresses a flow uses, the primary one first.
 
     The flow's uplink takes the same legs.
     """
     if flow.mode in DUAL_CONNECTIVITY:  # also of a Minitopo checkout's experiment: no runner
         return flow.legs[:1]
     if flow.paths is not None or flow.mode == "multipath" or get_runner(flow.transport).every_leg:
-        return tuple(range(1, len(scenario.legs) + 1))
+        return tuple(range(1, legs + 1))
     return (flow.leg,)
 
 
-def gnb_settings(scenario: Scenario, directory: Path) -> ElementSettings:
-    """Return the network side's settings: downlink legs, and the split bearers if there are any."""
-    return _settings(scenario, directory, "gnb", "downlink")
+def router_settings(scenario: Scenario, directory: Path) -> tuple[ElementSettings, ...]:
+    """Return the settings of gnb and ue, and, with a backhaul, of the routers at its ends.
 
-
-def ue_settings(scenario: Scenario, directory: Path) -> ElementSettings:
-    """Return the terminal side's settings: uplink legs, and the bearers' reordering end."""
-    return _settings(scenario, directory, "ue", "uplink")
-
-
-def router_settings(scenario: Scenario, directory: Path) -> tuple[ElementSettings, ElementSettings]:
-    """Return the settings of gnb and ue."""
-    return gnb_settings(scenario, directory), ue_settings(scenario, directory)
-
-
-def backhaul_settings(scenario: Scenario, directory: Path) -> tuple[ElementSettings, ...]:
-    """Return the settings of the routers at the backhaul's ends, edge (downlink) and agg (uplink).
-
-    Without a backhaul there are none.
+    gnb has the downlinks and the split bearers, ue the uplinks and the bearers' reordering ends.
     """
-    if not scenario.real.backhaul:
-        return ()
-    ends: tuple[tuple[str, Direction], ...] = (("edge", "downlink"), ("agg", "uplink"))
-    return tuple(
-        ElementSettings(
-            **_common(scenario, directory, host, direction),
-            legs=tuple(
-                _element_legs(
-                    scenario.real.backhaul, direction, f"{host}-bh", f"{scenario.seed}/backhaul"
-                )
-            ),
-        )
-        for host, direction in ends
-    )
-
-
-def _settings(
-    scenario: Scenario, directory: Path, host: str, outbound: Direction
-) -> ElementSettings:
-    """Return the settings of a router host that sends on the legs in direction `outbound`."""
-    inbound: Direction = "uplink" if outbound == "downlink" else "downlink"
-    return ElementSettings(
-        **_common(scenario, directory, host, outbound),
-        legs=tuple(_element_legs(scenario.legs, outbound, f"{host}-leg", str(scenario.seed))),
-        cells=tuple(
-            ElementCell(cell=cell, seed=f"{scenario.seed}/cell/{number}")
-            for number, cell in enumerate(scenario.cells, start=1)
-            if outbound == "downlink"
-        ),
-        transmit=tuple(transmit_bearers(scenario, outbound)),
-        receive=tuple(ReceiveBearer(**fields) for _, fields in _bearers(scenario, inbound)),
-    )
-
-
-def _common(scenario: Scenario, directory: Path, host: str, outbound: Direction) -> dict[str, Any]:
-    return {
+    common = {
         "plugins": scenario.plugins,
-        "host": host,
         "directory": directory,
         "ip_version": scenario.ip_version,
         "statistics_ms": scenario.sampling_ms,
         # `auto` is the user space's, which every kernel can carry.
         "backend": "kernel" if scenario.real.backend == "kernel" else "user",
         "core": scenario.real.core,
-        "pcap": outbound if "legs" in scenario.real.capture else None,
     }
+    captured = "legs" in scenario.real.capture
+    seed, cells = str(scenario.seed), enumerate(scenario.cells, start=1)
+    bearers = {way: list(bearers_of(scenario, way)) for _, way in ENDS}
+    shared = tuple(ElementCell(cell=cell, seed=f"{seed}/cell/{number}") for number, cell in cells)
+    hosts = [
+        ElementSettings(
+            **{**common, "host": host, "pcap": way if captured else None},
+            legs=tuple(_element_legs(scenario.legs, way, f"{host}-leg", seed)),
+            cells=shared if way == "downlink" else (),
+            transmit=tuple(TransmitBearer(interface=it, **own) for it, own in bearers[way]),
+            receive=tuple(
+                ReceiveBearer(**own)
+                for _, own in bearers["uplink" if way == "downlink" else "downlink"]
+            ),
+        )
+        for host, way in ENDS
+    ]
+    for host, way in BACKHAUL_ENDS if scenario.real.backhaul else ():
+        own = {**common, "host": host, "pcap": way if captured else None}
+        links = _element_legs(scenario.real.backhaul, way, f"{host}-bh", f"{seed}/backhaul")
+        hosts.append(ElementSettings(**own, legs=tuple(links)))
+    return tuple(hosts)
 
 
 def leg_seed(scenario: Scenario, leg: int, direction: Direction) -> str:
@@ -157,19 +131,8 @@ def _peer(interface: str) -> str:
     return f"{OTHER_END[host]}-{rest}"
 
 
-def transmit_bearers(scenario: Scenario, direction: Direction) -> Iterator[TransmitBearer]:
-    """Yield the bearers that gnb (downlink) or ue (uplink) splits, if any."""
-    for flow, fields in _bearers(scenario, direction):
-        # SDUs of the uplink enter by the interface of the client's address.
-        uplink = f"ue-lan{client_legs(scenario, flow)[0]}"
-        interface = "gnb-core" if direction == "downlink" else uplink
-        yield TransmitBearer(interface=interface, **fields)
-
-
-def _bearers(
-    scenario: Scenario, direction: Direction
-) -> Iterator[tuple[ResolvedFlow, dict[str, Any]]]:
-    """Yield the flows that have a bearer in a direction, and what both its entities have of it.
+def bearers_of(scenario: Scenario, direction: Direction) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield by which interface SDUs enter each bearer of a direction, and what both its ends know.
 
     The first flow's bearers have the numbers 1 (down) and 2 (up), the second one's 3 and 4, ...
     """
@@ -187,39 +150,40 @@ def _bearers(
             changed |= {"split": "batch", "ratio": None, "parameters": {}, "duplication": None}
             changed |= {"echo_ms": None}
         pdcp = pdcp.model_copy(update=changed)
+        version, leg = scenario.ip_version, client_legs(flow, len(scenario.legs))[0]
+        port = SERVER_PORT + index if scenario.flows else None
         fields = {"bearer": bearer, "legs": legs, "pdcp": pdcp}
-        fields["match"] = _match(scenario, index, flow, direction)
+        fields["match"] = _match(flow.transport, port, client_address(leg, version), direction)
         if pdcp.report_ms is not None:
-            port = REPORT_PORT + bearer
-            fields["report"] = _report(port, legs, direction, scenario.ip_version)
+            fields["report"] = _report(REPORT_PORT + bearer, legs, direction, version)
         if pdcp.echo_ms is not None:
-            fields["echo"] = _report(ECHO_PORT + bearer, legs, direction, scenario.ip_version)
-        yield flow, fields
+            fields["echo"] = _report(ECHO_PORT + bearer, legs, direction, version)
+        # SDUs of the uplink enter by the interface of the client's address.
+        yield "gnb-core" if is_down else f"ue-lan{leg}", fields
 
 
 def _report(port: int, legs: Sequence[int], direction: Direction, version: IpVersion) -> ReportPath:
     reports = []
     for leg in legs:
-        gnb, ue = (ip_address(leg_address(host, leg, version)) for host in ROUTERS)
+        gnb, ue = (ip_address(leg_address(host, leg, version)) for host, _ in ENDS)
         source, destination = (ue, gnb) if direction == "downlink" else (gnb, ue)
         reports.append(ReportLeg(leg=leg, source=source, destination=destination))
     return ReportPath(legs=tuple(reports), port=port)
 
 
-def _match(scenario: Scenario, index: int, flow: ResolvedFlow, direction: Direction) -> Match:
+def _match(transport: str, port: int | None, client: str, direction: Direction) -> Match:
     """Return the filter of a flow's packets between server and client.
 
     It leaves out what a router sends in between, e.g. ICMP. Several flows are told apart by the
-    server's port.
+    server's port; None: there is one.
     """
-    server = _network(server_address(version=scenario.ip_version))
-    if not scenario.flows:
-        leg = client_legs(scenario, flow)[0]
-        client = _network(client_address(leg, scenario.ip_version))
-        if direction == "downlink":
-            return Match(source=server, destination=client)
-        return Match(source=client, destination=server)
-    protocol, port = get_runner(flow.transport).socket_table, SERVER_PORT + index
-    if direction == "downlink":
+    remote = _network(client)
+    server = _network(server_address(version=6 if remote.version == 6 else 4))
+    is_down = direction == "downlink"
+    if port is None:
+        source, destination = (server, remote) if is_down else (remote, server)
+        return Match(source=source, destination=destination)
+    protocol = get_runner(transport).socket_table
+    if is_down:
         return Match(source=server, protocol=protocol, source_port=port)
     return Match(destination=server, protocol=protocol, destination_port=port)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, get_args
@@ -21,7 +21,7 @@ from minitopo_dc.pdcp import sn_format
 from minitopo_dc.quic.picoquic import CUBIC, OWN_CUBIC
 from minitopo_dc.quic.stack import IDLE_TIMEOUT_S
 from minitopo_dc.results.path_use import longest_delay_s, round_trip_s
-from minitopo_dc.results.run_result import CAUTIONS, RunResult, available_bits
+from minitopo_dc.results.run_result import CAUTIONS, RunResult
 from minitopo_dc.runners.base import Options, get_runner
 from minitopo_dc.runners.quic import QuicOptions
 from minitopo_dc.runners.sans_io.runner import TUNNEL_BYTES
@@ -41,21 +41,12 @@ _PRINTED: set[str] = set()
 """The words that were printed (`print_once`)."""
 
 
-def print_cautions(scenario: Scenario) -> None:
-    """Print each caution to standard error, once in this process' life.
-
-    Raises:
-        SettingsError, TraceError: a trace is missing or wrong.
-    """
-    for words in cautions(scenario):
-        print_once(words)
-
-
-def print_once(words: str) -> None:
-    """Print words to standard error unless this process has printed them before."""
-    if words not in _PRINTED:
-        _PRINTED.add(words)
-        print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
+def print_once(lines: Iterable[str]) -> None:
+    """Print lines to standard error but those that this process has printed before."""
+    for words in lines:
+        if words not in _PRINTED:
+            _PRINTED.add(words)
+            print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
 
 
 def with_cautions(result: RunResult, scenario: Scenario) -> RunResult:
@@ -70,40 +61,9 @@ def cautions(scenario: Scenario) -> list[str]:
     Raises:
         SettingsError, TraceError: a trace is missing or wrong.
     """
-    checks = (_own_cubic, short_timer, _few_numbers)
-    flows = scenario.resolved_flows
-    lines = (line for flow in flows for check in checks for line in check(scenario, flow))
-    return list(dict.fromkeys(lines))
-
-
-def _own_cubic(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
-    """Yield that picoquic's CUBIC ignores losses of up to 15 % (its cubic.c, smoothed losses)."""
-    mine = flow.congestion_control == OWN_CUBIC
-    if mine and any(leg.mean_loss_percent() for leg in _downlinks(scenario, flow)):
-        yield (
-            f"a leg loses packets at random, and {OWN_CUBIC} reacts to losses above 15 % only; "
-            f"congestion_control: {CUBIC} reacts to each, as RFC 9438 says"
-        )
-
-
-def short_timer(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
-    """Yield that t-Reordering expires before the slower leg's PDUs can come."""
-    way, pdcp, numbers = loaded(flow)
-    timer = pdcp.t_reordering_ms
-    if flow.mode != "dc" or timer.ns is None or keeps_order(pdcp):
-        return
-    legs = [scenario.legs[number - 1].direction(way) for number in numbers]
-    pairs = zip(legs, backhauls_ms(pdcp, len(legs)), strict=True)
-    delays = [leg.delay_ms + xn_ms for leg, xn_ms in pairs if not leg.delay_varies]
-    skew_ms = max(delays, default=0) - min(delays, default=0)
-    if pdcp.delivery == "in-order" and timer.ns < skew_ms * NS_PER_MS:
-        over_xn = pdcp.flow_control is not None
-        yield (
-            f"t-Reordering of {timer} ms is below the legs' skew of {skew_ms:g} ms "
-            f"(propagation{' and Xn' * over_xn}, without queues): PDUs of the slower leg come too "
-            "late and count as lost; give a longer t_reordering_ms"
-            + (f", or split: {ORDERED}" if pdcp.split != ORDERED else "")
-        )
+    flows = enumerate(scenario.resolved_flows)
+    plans = (_FlowPlan(scenario, flow, number) for number, flow in flows)
+    return list(dict.fromkeys(line for plan in plans for line in plan.cautions()))
 
 
 def keeps_order(pdcp: Pdcp) -> bool:
@@ -131,30 +91,6 @@ def carriers(flow: ResolvedFlow, way: Direction) -> Sequence[int]:
     return flow.uplink_legs if flow.splits_uplink else flow.uplink_legs[:1]
 
 
-def _few_numbers(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
-    """Yield that the legs' skew can pass half the SN space (TS 38.323, clause 5.2.2.1)."""
-    legs = _downlinks(scenario, flow)
-    window = 1 << (flow.pdcp.sn_bits - 1)
-    if flow.mode not in ("dc", "dc-duplicate") or window > 1 << 11:
-        return
-    bits = available_bits(scenario, 0, LOOK_AHEAD_S)
-    rates = [bits[leg - 1] / LOOK_AHEAD_S for leg in flow.legs]
-    rate = max(rates) if flow.mode == "dc-duplicate" else sum(rates)
-    full = [longest_s(leg, bps) for leg, bps in zip(legs, rates, strict=True)]
-    skew_s = max(full) - min(leg.delay_ms for leg in legs) / 1000
-    if skew_s * rate / PDU_BITS >= window:
-        yield (
-            f"{flow.pdcp.sn_bits}-bit SN: the legs' skew of up to {1000 * skew_s:.0f} ms "
-            f"(propagation and a full queue) is {skew_s * rate / PDU_BITS:.0f} PDUs, and half the "
-            f"SN space is {window}: COUNT may run out of step, and stale PDUs are delivered; take "
-            "sn_bits: 18"
-        )
-
-
-def _downlinks(scenario: Scenario, flow: ResolvedFlow) -> Sequence[LegDirection]:
-    return [scenario.legs[leg - 1].downlink for leg in flow.legs]
-
-
 def longest_s(leg: LegDirection, rate_bps: float) -> float:
     """Return a leg's propagation and its full queue, in s; one without a limit counts as 0."""
     queued = 8 * leg.queue_holds_bytes()
@@ -173,17 +109,6 @@ class Need(NamedTuple):
 
     is_met: bool
     words: str
-
-
-def print_unmet(scenario: Scenario) -> None:
-    """Print each need that is not met to standard error, once.
-
-    Raises:
-        SettingsError, TraceError: a trace is missing or wrong.
-    """
-    for need in needs(scenario):
-        if not need.is_met:
-            print_once(need.words)
 
 
 def needs(scenario: Scenario) -> list[Need]:
@@ -236,6 +161,53 @@ class _FlowPlan:
         if not runner.foreign and not runner.every_leg:
             port = f"{runner.socket_table} port {SERVER_PORT + self.number}"
             yield Need(True, f"ports: server {port}; the client's is the kernel's choice")
+
+    def cautions(self) -> Iterator[str]:
+        yield from self._own_cubic()
+        yield from self._short_timer()
+        yield from self._few_numbers()
+
+    def _own_cubic(self) -> Iterator[str]:
+        """Yield that picoquic's CUBIC ignores losses of up to 15 % (its cubic.c, smoothed)."""
+        mine = self.flow.congestion_control == OWN_CUBIC
+        if mine and any(radio.mean_loss_percent() for radio in self.radios):
+            yield (
+                f"a leg loses packets at random, and {OWN_CUBIC} reacts to losses above 15 % only; "
+                f"congestion_control: {CUBIC} reacts to each, as RFC 9438 says"
+            )
+
+    def _short_timer(self) -> Iterator[str]:
+        """Yield that t-Reordering expires before the slower leg's PDUs can come."""
+        pdcp, timer = self.pdcp, self.pdcp.t_reordering_ms
+        if self.flow.mode != "dc" or timer.ns is None or keeps_order(pdcp):
+            return
+        pairs = zip(self.radios, backhauls_ms(pdcp, len(self.radios)), strict=True)
+        delays = [radio.delay_ms + xn_ms for radio, xn_ms in pairs if not radio.delay_varies]
+        skew_ms = max(delays, default=0) - min(delays, default=0)
+        if pdcp.delivery == "in-order" and timer.ns < skew_ms * NS_PER_MS:
+            over_xn = pdcp.flow_control is not None
+            yield (
+                f"t-Reordering of {timer} ms is below the legs' skew of {skew_ms:g} ms "
+                f"(propagation{' and Xn' * over_xn}, without queues): PDUs of the slower leg come "
+                "too late and count as lost; give a longer t_reordering_ms"
+                + (f", or split: {ORDERED}" if pdcp.split != ORDERED else "")
+            )
+
+    def _few_numbers(self) -> Iterator[str]:
+        """Yield that the legs' skew can pass half the SN space (TS 38.323, clause 5.2.2.1)."""
+        window = 1 << (self.pdcp.sn_bits - 1)
+        if self.flow.mode not in ("dc", "dc-duplicate") or window > 1 << 11:
+            return
+        pairs = zip(self.radios, self.rates, strict=True)
+        nearest_s = min(radio.delay_ms for radio in self.radios) / 1000
+        skew_s = max(longest_s(radio, rate) for radio, rate in pairs) - nearest_s
+        if skew_s * self.rate / PDU_BITS >= window:
+            yield (
+                f"{self.pdcp.sn_bits}-bit SN: the legs' skew of up to {1000 * skew_s:.0f} ms "
+                f"(propagation and a full queue) is {skew_s * self.rate / PDU_BITS:.0f} PDUs, and "
+                f"half the SN space is {window}: COUNT may run out of step, and stale PDUs are "
+                "delivered; take sn_bits: 18"
+            )
 
     @cached_property
     def numbers(self) -> Sequence[int]:
@@ -339,7 +311,7 @@ class _FlowPlan:
             f"t-Reordering: {timer} ms; the legs' skew is {bare:.0f} ms, and {full:.0f} ms "
             "when the slower one's queue is full"
         )
-        short = next(short_timer(self.scenario, self.flow), "")  # a caution, which is printed once
+        short = next(self._short_timer(), "")  # a caution, which is printed once
         least = bare if pdcp.split == ORDERED else full  # it keeps the slower one's queue short
         met = not short and (keeps_order(pdcp) or timer.ns >= least * NS_PER_MS)
         yield Need(met, short or words)

@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from minitopo_dc.errors import MinitopoDcError
@@ -15,11 +14,11 @@ from minitopo_dc.files import write_json, write_version
 from minitopo_dc.results.judge import blank_result, judge
 from minitopo_dc.results.kept_scenario import keep_traces, save_as_run
 from minitopo_dc.results.run_result import ATTEMPTS, RunResult
-from minitopo_dc.results.trust import Trust, with_trust
+from minitopo_dc.results.trust import with_trust
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runs.check import obstacle_here
 from minitopo_dc.runs.needs import with_cautions
-from minitopo_dc.scenario import ResolvedScenario, Scenario, resolve_scenario
+from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.workloads import Measurement
 
 
@@ -30,10 +29,8 @@ class Measured(NamedTuple):
     """The measurement of each flow."""
     leg_bytes: list[int]
     """The IP bytes that each leg delivered downlink."""
-    trust: Trust | None = None
+    trust: Mapping[str, Any] | None = None
     """The verdict on the machine's part in it; None: it had none, as on the virtual clock."""
-    details: Mapping[str, Any] = MappingProxyType({})
-    """More that was counted, for the result's `details`."""
 
 
 class RunUnsupportedError(MinitopoDcError, RuntimeError):
@@ -49,9 +46,8 @@ def perform(
     directory: Path,
     *,
     facts: Mapping[str, Any],
-    obstacle: Callable[[], str | None],
-    measure: Callable[[Scenario], Measured],
-    details: Callable[[Scenario], Mapping[str, Any]] = lambda _: {},
+    obstacle: Callable[[Scenario], str | None],
+    measure: Callable[[Scenario, Path, dict[str, Any]], Measured],
 ) -> RunResult:
     """Run a scenario that was checked, and keep its settings, environment, logs and result.
 
@@ -65,8 +61,8 @@ def perform(
         directory: where the run is kept; made if need be.
         facts: what the numbers may depend on, for `environment.json`.
         obstacle: returns what the machine lacks for the scenario, beside the transports' tools.
-        measure: runs the flows of the scenario as it is run.
-        details: returns more of how that scenario is run, for the result's `details`.
+        measure: runs the flows of the scenario as it is run; the dictionary gets what is to be
+            known of a run that fails, too, for the result's `details`.
 
     Returns:
         The result, whatever happens to the run: failures of the run are in it.
@@ -78,38 +74,27 @@ def perform(
     write_version(directory)
     scenario.save(directory / "scenario.yaml")
     write_json(directory / "environment.json", facts, synced=False)
-    derived = resolve_scenario(scenario)
-    if derived.derived:
-        save_as_run(derived, directory)
+    run, more = resolve_scenario(scenario), dict[str, Any]()
+    if run is not scenario:
+        save_as_run(scenario, run, directory)
     keep_traces(scenario, directory)
-    result = _attempt(derived, directory, obstacle, measure)
-    if result.status != "unsupported":
-        result = replace(result, details={**result.details, **details(derived.scenario)})
+    result = blank_result(run, directory)
+    if (reason := obstacle(scenario) or obstacle_here(run)) is not None:
+        result = replace(result, status="unsupported", reason=reason)
+    else:
+        try:
+            measured = measure(run, directory, more)
+            result = judge(result, run, measured.measurements, measured.leg_bytes)
+            result = with_cautions(result, run)
+            if measured.trust is not None:
+                result = with_trust(result, measured.trust)
+        except RunUnsupportedError as lack:
+            result, more = replace(result, status="unsupported", reason=str(lack)), {}
+        except (TransferFailed, RunFailedError) as failure:
+            result = replace(result, reason=str(failure))
+    result = replace(result, details={**result.details, **more})
     result.save(directory)
     return result
-
-
-def _attempt(
-    derived: ResolvedScenario,
-    directory: Path,
-    obstacle: Callable[[], str | None],
-    measure: Callable[[Scenario], Measured],
-) -> RunResult:
-    scenario = derived.scenario
-    blank = blank_result(scenario, directory)
-    reason = obstacle() or obstacle_here(scenario)
-    if reason is not None:
-        return replace(blank, status="unsupported", reason=reason)
-    try:
-        measured = measure(scenario)
-        result = judge(blank, scenario, measured.measurements, measured.leg_bytes)
-        result = with_cautions(result, scenario)
-        result = replace(result, details={**result.details, **measured.details})
-        return result if measured.trust is None else with_trust(result, measured.trust)
-    except RunUnsupportedError as lack:
-        return replace(blank, status="unsupported", reason=str(lack))
-    except (TransferFailed, RunFailedError) as failure:
-        return replace(blank, reason=str(failure))
 
 
 MAX_DISTURBED: Final = 10

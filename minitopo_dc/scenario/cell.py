@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from minitopo_dc.fields.base import FilePath, LeftOut, Settings
 from minitopo_dc.fields.ranges import Megabytes, Moment, MomentAbove, Number, Rate, Seconds, within
-from minitopo_dc.link.cell.background import (
+from minitopo_dc.link.background import (
     Background,
     FullBuffer,
     Load,
@@ -20,8 +20,8 @@ from minitopo_dc.link.cell.background import (
     RecordedLoad,
     on_off_periods,
 )
-from minitopo_dc.link.cell.cell import Cell
-from minitopo_dc.link.cell.scheduler import CellScheduler, make_scheduler
+from minitopo_dc.link.cell import Cell
+from minitopo_dc.link.cell_scheduler import CellScheduler, make_scheduler
 from minitopo_dc.link.rlc.parameters import SLOT_NS
 from minitopo_dc.scenario.layer2 import SlotMs
 from minitopo_dc.scenario.leg import LegDirection, MakeLeg, Parameters

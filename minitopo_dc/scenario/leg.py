@@ -49,7 +49,7 @@ from minitopo_dc.link import (
     make_capacity,
     make_leg,
 )
-from minitopo_dc.link.queue.discipline import DROP_TAIL, QueueDiscipline, make_discipline
+from minitopo_dc.link.discipline import DROP_TAIL, QueueDiscipline, make_discipline
 from minitopo_dc.pdcp.transmitting.flow_control import PDU_BYTES
 from minitopo_dc.scenario.change import LegChange, changing_capacity
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings

@@ -72,7 +72,7 @@ class AnyConnection(ABC):
         server = (server_address(version=version), SERVER_PORT + index)
         legs = range(1, len(scenario.legs) + 1)
         of_leg = {leg: (client_address(leg, version), port) for leg in legs}
-        clients = {leg: of_leg[leg] for leg in client_legs(scenario, flow)}
+        clients = {leg: of_leg[leg] for leg in client_legs(flow, len(scenario.legs))}
         # Programs of the user's may use those of the other legs too.
         reached = list({**clients, **(of_leg if foreign else {})}.values())
         self._protocol = runner.socket_table

@@ -12,6 +12,7 @@ from minitopo_dc.runners.virtual import EndpointInC
 from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.element import ElementSettings
+from minitopo_dc.scenario.scenario import VirtualSettings
 from minitopo_dc.virtual.element import VirtualElement
 from minitopo_dc.virtual.host import EndHost
 from minitopo_dc.virtual.loop import VirtualLoop
@@ -22,8 +23,14 @@ from minitopo_dc.virtual.packet import Flow
 class Core:
     """The core in Python, which makes the parts of one run: the readable reference of the other."""
 
-    def __init__(self, *, follows: bool = False) -> None:
-        """Make the event loop of a run; `follows`: elements note where packets are."""
+    def __init__(self, name: str = "python", *, follows: bool = False) -> None:
+        """Make the event loop of a run.
+
+        Args:
+            name: in words which core it is, and why it is not the native one.
+            follows: elements note where packets are.
+        """
+        self.name = name
         self.loop: VirtualLoop = VirtualLoop()
         self._follows = follows
 
@@ -60,6 +67,7 @@ class NativeCore(Core):
 
     def __init__(self, *, observed: bool) -> None:
         """Make a native core; `observed`: each packet has to be seen at the end hosts."""
+        self.name = "native"
         self.loop = VirtualNativeLoop()
         self._flows: dict[Flow, Any] = {}
         self._observed = observed
@@ -99,38 +107,32 @@ class NativeCore(Core):
                 host.join(endpoint, gets, self._flows)
 
 
-def core_of(scenario: Scenario, name: str) -> Core:
-    """Return the core of this name (`core_name`) for a run of a scenario on the virtual clock.
+def core_of(virtual: VirtualSettings, hosts: Iterable[ElementSettings]) -> Core:
+    """Return the core of a run: the one in C unless the scenario or what its hosts have forbids it.
 
     `core: native` where it cannot be had is refused before a run (`core_obstacle`).
     """
-    virtual = scenario.virtual
-    if name == "native":
+    of_scenario = virtual.core == "python"
+    why = "the scenario says so" if of_scenario else _native_obstacle(virtual, hosts)
+    if why is None:
         return NativeCore(observed=virtual.packet_trace or bool(virtual.capture))
-    return Core(follows=virtual.packet_delays)
-
-
-def core_name(scenario: Scenario, hosts: Iterable[ElementSettings]) -> str:
-    """Return in words which core computes a run, and why it is not the native one."""
-    is_chosen = scenario.virtual.core == "python"
-    why = "the scenario says so" if is_chosen else _obstacle(scenario, hosts)
-    return "native" if why is None else f"python: {why}"
+    return Core(f"python: {why}", follows=virtual.packet_delays)
 
 
 def core_obstacle(scenario: Scenario) -> str | None:
     """Return why a scenario cannot have the core that it names or needs, or None."""
-    if scenario.virtual.packet_delays:
-        wifi = next((no for no, leg in enumerate(scenario.legs, start=1) if leg.wifi), None)
-        if wifi is not None:
-            return f"virtual.packet_delays: leg {wifi} has wifi, which tells of no packet's way"
-    if scenario.virtual.core != "native":
+    virtual = scenario.virtual
+    wifi = next((no for no, leg in enumerate(scenario.legs, start=1) if leg.wifi), None)
+    if virtual.packet_delays and wifi is not None:
+        return f"virtual.packet_delays: leg {wifi} has wifi, which tells of no packet's way"
+    if virtual.core != "native":
         return None
-    why = _obstacle(scenario, router_settings(scenario, Path()))
+    why = _native_obstacle(virtual, router_settings(scenario, Path()))
     return None if why is None else f"core native: {why}; allowed: auto, python"
 
 
-def _obstacle(scenario: Scenario, hosts: Iterable[ElementSettings]) -> str | None:
-    """Return what the native core lacks for a scenario, or why it is not here; else None."""
-    if scenario.virtual.packet_delays:
+def _native_obstacle(virtual: VirtualSettings, hosts: Iterable[ElementSettings]) -> str | None:
+    """Return what the native core lacks for a run, or why it is not here; else None."""
+    if virtual.packet_delays:
         return "virtual has packet_delays"
     return native_obstacle(hosts, asks_policies=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 from minitopo_dc import linux_guest
 from minitopo_dc.files import write_json
-from minitopo_dc.link.cell.scheduler import SchedulerError
+from minitopo_dc.link.cell_scheduler import SchedulerError
 from minitopo_dc.linux_guest.guest import GuestError, boot_obstacle
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.pool import worker_number
@@ -30,13 +30,12 @@ from minitopo_dc.results.run_result import (
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.guest_programs import ProgramsFlow, Take
 from minitopo_dc.runs.check import check_scenario, runners_of
-from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.runs.perform import Measured, RunFailedError, RunUnsupportedError, perform
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.connection import AnyConnection
-from minitopo_dc.virtual.core import core_name, core_obstacle
+from minitopo_dc.virtual.core import core_obstacle
 from minitopo_dc.virtual.guest import GuestConnection
-from minitopo_dc.virtual.testbed import Hosts, VirtualTestbed
+from minitopo_dc.virtual.testbed import VirtualTestbed
 from minitopo_dc.workloads import Download, Measurement
 from minitopo_dc.workloads.command import escaped
 
@@ -51,22 +50,8 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
     Raises:
         OSError: `directory` cannot be written.
     """
-    core = ""
-
-    def measure(checked: Scenario) -> Measured:
-        nonlocal core
-        hosts = router_settings(checked, directory)
-        core = core_name(checked, hosts)
-        return _measure(checked, hosts, core)
-
-    return perform(
-        scenario,
-        directory,
-        facts=facts(scenario),
-        obstacle=lambda: core_obstacle(scenario),
-        measure=measure,
-        details=lambda _: {"core": core},
-    )
+    known = facts(scenario)
+    return perform(scenario, directory, facts=known, obstacle=core_obstacle, measure=_measure)
 
 
 def facts(scenario: Scenario) -> dict[str, Any]:
@@ -90,8 +75,9 @@ def _versions() -> dict[str, str]:
     return {name: metadata.version(name) for name in PACKAGES}
 
 
-def _measure(scenario: Scenario, hosts: Hosts, core: str) -> Measured:
-    testbed = VirtualTestbed(scenario, hosts, core)
+def _measure(scenario: Scenario, directory: Path, details: dict[str, Any]) -> Measured:
+    testbed = VirtualTestbed(scenario, directory)
+    details["core"] = testbed.core.name
     has_guest = any(isinstance(connection, GuestConnection) for connection in testbed.connections)
     try:
         with garbage_collection_off(), one_processor() if has_guest else nullcontext():
@@ -103,15 +89,18 @@ def _measure(scenario: Scenario, hosts: Hosts, core: str) -> Measured:
         raise RunFailedError(str(error)) from None
     except (PolicyError, SchedulerError) as error:
         raise RunFailedError(str(error)) from None
-    measurements = [_of_flow(connection, scenario) for connection in testbed.connections]
-    wrong = testbed.gnb.desynchronised + testbed.ue.desynchronised
-    details = {DESYNCHRONISED: wrong} if wrong else {}
+    measurements = [
+        _of_flow(connection, scenario.timeout_s, alone=not scenario.flows)
+        for connection in testbed.connections
+    ]
+    if wrong := testbed.gnb.desynchronised + testbed.ue.desynchronised:
+        details[DESYNCHRONISED] = wrong
     elements = {"downlink": testbed.gnb, "uplink": testbed.ue}
     carried = [elements[way].delivered_bytes() for way in scenario.loads]
-    return Measured(measurements, [sum(leg) for leg in zip(*carried, strict=True)], details=details)
+    return Measured(measurements, [sum(leg) for leg in zip(*carried, strict=True)])
 
 
-def _of_flow(connection: AnyConnection, scenario: Scenario) -> Measurement:
+def _of_flow(connection: AnyConnection, timeout_s: float, *, alone: bool) -> Measurement:
     """Return what a flow measured; a failure names the flow where there are several.
 
     Raises:
@@ -125,9 +114,9 @@ def _of_flow(connection: AnyConnection, scenario: Scenario) -> Measurement:
         workload = connection.workload
         is_cut_off = isinstance(workload, Download) and workload.lasts_s is not None
         if not (connection.has_ended or is_cut_off):
-            patience_s = scenario.timeout_s + (workload.lasts_s or 0)
+            patience_s = timeout_s + (workload.lasts_s or 0)
             words = f"did not finish within {patience_s:g} s: {words}"
-        if scenario.flows:
+        if not alone:
             words = f"{connection.directory.name}: {words}"
         raise TransferFailed(words) from None
 
@@ -219,8 +208,7 @@ def run_program(scenario: Scenario, program: VirtualUserProgram, directory: Path
     """
     scenario.save(directory / "scenario.yaml")
     write_json(directory / "environment.json", facts(scenario), synced=False)
-    hosts = router_settings(scenario, directory)
-    testbed = VirtualTestbed(scenario, hosts, core_name(scenario, hosts))
+    testbed = VirtualTestbed(scenario, directory)
     [connection] = testbed.connections
     flow = connection.ends
     assert isinstance(flow, ProgramsFlow)  # the transport is `command`

@@ -6,6 +6,9 @@ The protocol (protocol.md) is older than the first run, and says what is asked. 
 - `losses`: the first networks of `campaign.py`, whose legs lose packets at random;
 - `assumption`: the first networks of `radio` with one assumption changed;
 - `partners`: the same with two of `STRONGEST` changed;
+- `isolated`: the first networks of `losses` with what may cost Dual Connectivity its goodput there
+  changed one by one;
+- `others`: the same beside connections over leg 1 alone, for a time: what these get;
 - `sobol`: a design for Sobol indices over the factors of `radio`;
 - `workloads`: the first networks of `radio` with other things than downloads;
 - `tcp`: the same with TCP over Dual Connectivity against MPTCP, and CUBIC.
@@ -14,10 +17,21 @@ The protocol (protocol.md) is older than the first run, and says what is asked. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import combinations, product
+from itertools import combinations, product, repeat
 from typing import Any, NamedTuple
 
-from answer_networks import DUAL, KERNEL, PAIR, RADIO, STACKS, TRANSPORT, network, of_way
+from answer_networks import (
+    DUAL,
+    KERNEL,
+    LIA,
+    PAIR,
+    RADIO,
+    STACKS,
+    TRANSPORT,
+    XN_MS,
+    network,
+    of_way,
+)
 from answer_report import report
 from campaign import DOWNLOADS
 from networks import Fields, Point
@@ -42,21 +56,26 @@ DRX = {"on_ms": 10, "inactivity_ms": 100, "cycle_ms": 160}
 """Connected-mode DRX of a captured NR network (docs/carriers.md)."""
 
 
+BESIDE_S = 10.0
+
+
 class Points(NamedTuple):
     """The number of networks of each experiment in a version."""
 
     radio: int
     losses: int
     assumption: int
+    isolated: int
+    others: int
     sobol: int
     workloads: int
     tcp: int
 
 
 POINTS = {
-    "full": Points(256, 256, 128, 128, 32, 32),
-    "quick": Points(8, 4, 4, 2, 2, 1),
-    "sample": Points(40, 0, 0, 0, 0, 0),  # on the real clock
+    "full": Points(256, 256, 128, 128, 32, 256, 32, 32),
+    "quick": Points(8, 4, 4, 2, 1, 2, 2, 1),
+    "sample": Points(40, 0, 0, 0, 0, 0, 0, 0),  # on the real clock
 }
 
 
@@ -67,20 +86,25 @@ def cases(version: str) -> Iterator[Case]:
     seeds = (1, 2, 3) if version != "quick" else (1,)
     for point, stack in product(networks[: number.radio], STACKS):
         yield from at("radio", point, stack, seeds)
-    for point, stack in product(dc.campaign.sobol(512, DOWNLOADS)[: number.losses], STACKS):
-        yield from at("losses", {**point, "control": "cubic"}, stack, seeds)
-    some = networks[: number.assumption]
-    for point, name in product(some, ASSUMPTIONS):
-        yield from changed("assumption", point, [name])
-    for point, names in product(some, combinations(STRONGEST, 2)):
-        yield from changed("partners", point, names)
-    for matrix, drawn in saltelli(number.sobol):
-        yield from at("sobol", drawn, STACKS[0], (1,), labels={"matrix": matrix}, only=PAIR)
     for point, stack, name in product(networks[: number.workloads], STACKS, WORKLOADS):
         labels = {"workload_kind": name}
         yield from at("workloads", point, stack, (1,), labels=labels, only=PAIR)
     for point in networks[: number.tcp]:
         yield from at("tcp", {**point, "control": "cubic"}, KERNEL, (1,), only=PAIR)
+    some = networks[: number.assumption]
+    for point, name in product(some, ASSUMPTIONS):
+        yield from changed("assumption", point, [name])
+    lossy = [{**point, "control": "cubic"} for point in dc.campaign.sobol(512, DOWNLOADS)]
+    for point, stack in product(lossy[: number.losses], STACKS):
+        yield from at("losses", point, stack, seeds)
+    for point, names in product(some, PARTNERS):
+        yield from changed("partners", point, names)
+    for point, names in product(lossy[: number.isolated], ISOLATED):
+        yield from changed("isolated", point, names)
+    for point, count in product(lossy[: number.others], (1, 4)):
+        yield from beside(point, count)
+    for matrix, drawn in saltelli(number.sobol):
+        yield from at("sobol", drawn, STACKS[0], (1,), labels={"matrix": matrix}, only=PAIR)
 
 
 def at(
@@ -99,8 +123,28 @@ def at(
     own = {"experiment": experiment, "stack": stack, **point, **(labels or {})}
     for way, seed in product(only, seeds):
         if way not in ALONE or seed == 1:
-            made = of_way(base, way, point.get("xn_ms", 5))
+            made = of_way(base, way, point.get("xn_ms", XN_MS))
             yield made.evolve(seed=seed), {**own, "way": way}
+
+
+def beside(point: Point, count: int) -> Iterator[Case]:
+    """Yield the ways at a network beside so many connections over leg 1 alone, for `BESIDE_S`.
+
+    Of the ways, `leg-1` is one more such connection. Each connection over one leg has a bearer that
+    puts nothing in order.
+    """
+    base = network(point, STACKS[0]).evolve(workload=dc.Download(duration_s=BESIDE_S))
+    for way in (*PAIR, LIA, "leg-1"):
+        made = of_way(base, TRANSPORT if way == LIA else way, XN_MS)
+        alone: Fields = {"mode": "sc", "transport": base.transport, "pdcp": {"delivery": "off"}}
+        mine: Fields = {"mode": made.mode, "transport": made.transport, "paths": made.paths}
+        mine |= alone if way == "leg-1" else {}
+        mine |= {"congestion_control": "lia"} if way == LIA else {}
+        flows = [mine, *repeat(alone, count)]
+        yield (
+            made.evolve(mode="flows", paths=None, flows=flows),
+            {"experiment": "others", "changed": str(count), **point, "way": way},
+        )
 
 
 def saltelli(points: int) -> Iterator[tuple[str, Point]]:
@@ -127,10 +171,9 @@ def changed(experiment: str, point: Point, names: Iterable[str]) -> Iterator[Cas
     base = network(other, stack)
     labels = {"experiment": experiment, "changed": " and ".join(names), "stack": stack, **point}
     for way in PAIR:
-        made = of_way(base, way, other["xn_ms"])
+        made = of_way(base, way, other.get("xn_ms", XN_MS))
         for name in names:
-            if name in OF_WAYS:
-                made = OF_WAYS[name](made, way)
+            made = CHANGES[name](made, way) if name in CHANGES else made
         yield made, {**labels, "way": way}
 
 
@@ -166,6 +209,14 @@ def _queues(times: float) -> Callable[[Point], Fields]:
     return lambda point: {name: times * point[name] for name in ("queue_1_ms", "queue_2_ms")}
 
 
+def _halves(made: dc.Scenario, way: str) -> dc.Scenario:
+    """Return a scenario whose Dual Connectivity carries two connections of half the size."""
+    if way != DUAL:
+        return made
+    half = dc.Download(size_mb=made.workload.size_bytes / 2e6)
+    return made.evolve(mode="flows", flows=[{"mode": "dc", "workload": half}] * 2)
+
+
 def _other_control(point: Point) -> Fields:
     """Return the congestion control that a point has not."""
     return {"control": "bbr" if point["control"] == "cubic" else "cubic"}
@@ -193,9 +244,34 @@ OF_WAYS: Mapping[str, Change] = {
     "split: proportional": _of_dual(split="proportional"),
     "t-Reordering: 200 ms": _of_dual(t_reordering_ms=200),
     "primary leg and initial path: the other": _farther_first,
+    "t-Reordering: adaptive": _of_dual(t_reordering_ms="adaptive"),
+    "information: at once": _of_dual(flow_control=None),
+    "receiver: knows each leg's order": _of_dual(legs_keep_order=True),
     "DRX: on": _of_legs(rlc={"drx": DRX}),
     "uplink: two grants": _second_grant,
 }
+OF_BEARERS: Mapping[str, Change] = {
+    "two connections of half the size": _halves,
+    "delivery: out of order": _of_dual(delivery="out-of-order"),
+}
+"""Of `isolated` alone."""
+CHANGES = {**OF_WAYS, **OF_BEARERS}
 ASSUMPTIONS = (*OF_WAYS, *OF_POINTS)
-STRONGEST: tuple[str, ...] = ()
-"""The three assumptions that move the shares most, by the first runs (protocol.md)."""
+STRONGEST = (
+    "DRX: on",
+    "split: proportional",
+    "errors: random losses of 0.1 %",
+    "server: 40 ms",
+)
+"""The assumptions that move the shares most, by the first runs (protocol.md)."""
+AT_ONCE, ORDER = "information: at once", "receiver: knows each leg's order"
+PARTNERS = (
+    *(pair for pair in combinations(STRONGEST, 2) if pair != (STRONGEST[0], STRONGEST[2])),
+    (AT_ONCE, ORDER),
+)
+"""Assumptions changed together. Without RLC a leg has no DRX."""
+ISOLATED = (
+    *(["two connections of half the size"], ["congestion control: the other"]),
+    *([AT_ONCE], [ORDER], [AT_ONCE, ORDER]),
+    *(["t-Reordering: adaptive"], ["delivery: out of order"]),
+)

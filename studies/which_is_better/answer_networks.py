@@ -13,6 +13,9 @@ import minitopo_dc as dc
 
 STACKS, KERNEL = ("picoquic", "noq"), "Linux"
 DUAL, TRANSPORT = PAIR = "dc", "multipath"
+LIA = "multipath, LIA"
+XN_MS = 5.0
+"""Of the networks with random losses."""
 CARRIERS: Mapping[str, tuple[dc.Leg, dc.Leg]] = {
     "n78 100 + LTE 20": (dc.nr("n78", 100), dc.lte(20)),
     "n78 100 + n258 400": (dc.nr("n78", 100), dc.nr("n258", 400)),

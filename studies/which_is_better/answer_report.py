@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from answer_networks import DUAL, PAIR, RADIO, STACKS, TRANSPORT
+from answer_networks import CARRIERS, DUAL, LIA, PAIR, RADIO, STACKS, TRANSPORT
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from ratios import DELAY_MARGIN, LEAST, MARGIN, Ratios, by_way, of, shares
+from ratios import DELAY_MARGIN, LEAST, MARGIN, Ratios, by_way, mean, of, shares
 from scipy.stats import sobol_indices
 from ways import ALONE
 
@@ -27,6 +29,18 @@ MEASURES = {
     "video": "bitrate_mbps",
 }
 """Of each workload, what the user feels first."""
+EXPERIMENTS = {"assumption": "radio", "partners": "radio", "isolated": "losses"}
+"""The population of which an experiment changes assumptions."""
+CUT = 2.0
+"""Of ratios in Sobol indices: beyond a factor of two either way they count as that. A few networks
+where BBR collapses over two paths, with ratios of up to 100, would have most of the variance."""
+FACTORS = (
+    *("load_1", "load_2", "server_ms", "xn_ms", "queue_1_ms", "queue_2_ms", "size_mb"),
+    *("total_mbps", "share", "delay_sum_ms", "delay_ratio", "loss_1_percent", "loss_2_percent"),
+)
+"""Of either population, that a rule may have."""
+FLOW = re.compile(r"flow_([2-9]|\d\d+)_goodput_mbps")
+"""Of the connections beside the one that is measured."""
 HOLD_OUT_SEED = 20261129
 """Of the half at which a rule is judged (protocol.md)."""
 
@@ -40,14 +54,18 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
             yield f"Population: {population}", [shares(ratios), agreement(ratios)]
             yield f"One leg alone: {population}", alone(runs, population)
             yield f"Share of the bound: {population}", of_bound(runs, population)
-    for experiment in ("assumption", "partners"):
+    if "radio" in ran:
+        yield "The radio population read otherwise, picoquic", readings(runs)
+    for experiment, population in EXPERIMENTS.items():
         if experiment in ran:
-            table = tornado(runs, experiment)
+            table = tornado(runs, experiment, population)
             yield f"What decides: {experiment}", [table, figure_of(table)]
+    if "others" in ran:
+        yield "Beside connections over leg 1 alone: what these get", others(of(runs, "others"))
     if "sobol" in ran:
         yield "Sobol indices of the logarithm of the ratio", [indices(of(runs, "sobol"))]
     if "radio" in ran:
-        yield "A rule of one term, made of one half and judged at the other", rule(runs)
+        yield "Rules of one term, made of one half and judged at the other", rules(runs)
     if "tcp" in ran:
         yield (
             "TCP over Dual Connectivity against MPTCP",
@@ -93,9 +111,9 @@ def alone(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
     return shares(rows)[["better (%)", "a tie (%)", "worse (%)"]].rename_axis("stack")
 
 
-def tornado(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
+def tornado(runs: pd.DataFrame, experiment: str, population: str = "radio") -> pd.DataFrame:
     """Return by how many points an assumption moves both shares, the largest move first."""
-    mine = of(runs, "radio")
+    mine = of(runs, population)
     before = ratio(mine[(mine["stack"] == STACKS[0]) & (mine["seed"] == 1)], runs)
     rows: dict[Any, dict[str, Any]] = {}
     for name, other in of(runs, experiment).groupby("changed", sort=False):
@@ -115,12 +133,11 @@ def tornado(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
 
 def paired(before: Ratios, after: Ratios) -> NDArray[np.float64]:
     """Return both ratios of the networks that have both, a row each."""
-    keys = [*RADIO]
     sides = [
-        series.rename(name).reset_index()[[*keys, name]]
+        series.rename(name).reset_index()[["point", name]]
         for name, series in (("before", before), ("after", after))
     ]
-    both = sides[0].merge(sides[1], on=keys).dropna()
+    both = sides[0].merge(sides[1], on="point").dropna()
     return both[["before", "after"]].to_numpy(float)
 
 
@@ -154,12 +171,12 @@ def indices(runs: pd.DataFrame) -> pd.DataFrame | str:
     """Return first-order and total Sobol indices of each factor, with bootstrap intervals.
 
     The estimator is that of Saltelli et al. (2010), which needs the whole design, in whose matrices
-    a place is the same point; a run that failed has the least ratio.
+    a place is the same point. Ratios are cut at `CUT`; a run that failed has the least one.
     """
     labels = ["matrix", *RADIO]
     wide = runs.assign(goodput=runs["goodput_mbps"].where(runs["status"] == "ok", 0.0))
     wide = wide.pivot_table(index=labels, columns="way", values="goodput", sort=False)
-    ratios = (wide[DUAL] / wide[TRANSPORT].clip(lower=1e-9)).clip(LEAST, 1 / LEAST)
+    ratios = (wide[DUAL] / wide[TRANSPORT].clip(lower=1e-9)).clip(1 / CUT, CUT)
     logs = pd.Series(np.log(ratios), index=wide.index)
     matrices = {name: values.to_numpy(float) for name, values in logs.groupby("matrix", sort=False)}
     sizes = {len(values) for values in matrices.values()}
@@ -209,36 +226,71 @@ def of_bound(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
     return quartiles.quantile(np.array([0.25, 0.5, 0.75])).unstack().round(2)
 
 
-def rule(runs: pd.DataFrame) -> pd.DataFrame:
+def others(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return what a way and the connections beside it get, over what they do beside one more such.
+
+    Geometric means over the networks of goodputs in a time, with 95 % intervals. A run that failed
+    has none.
+    """
+    ran = runs[runs["status"] == "ok"]
+    beside = ran[[name for name in ran if FLOW.fullmatch(str(name))]]
+    table = ran.assign(own=ran["flow_1_goodput_mbps"], theirs=beside.mean(axis=1))
+    wide = table.pivot_table(index=["changed", "point"], columns="way", values=["own", "theirs"])
+    rows: dict[Any, dict[str, str]] = {}
+    for count, way in product(table["changed"].unique(), (*PAIR, LIA)):
+        for side in ("own", "theirs"):
+            some = wide[side].xs(count)
+            value, interval = mean(some[way] / some["leg-1"])
+            text = f"{value:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+            rows.setdefault(f"{way}, {count} beside it", {})[side] = text
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("way")
+
+
+def rules(runs: pd.DataFrame) -> pd.DataFrame:
     """Return what obeying a rule costs: of one term on a factor, and of always one side.
 
     The regret is the part of the better side's goodput that is lost, in percent. The rule with the
-    least regret on one half is judged at the other; who is in which half is drawn at random.
+    least regret on one half is judged at the other; who is in which half is drawn at random. The
+    networks are those of each population and stack, and those of terminals that sleep.
     """
-    table = by_stack(runs, "radio", STACKS[0]).rename("ratio").reset_index().dropna(subset="ratio")
+    tables = {
+        f"{population}, {stack}": by_stack(runs, population, stack)
+        for population in ("radio", "losses")
+        for stack in STACKS
+        if population in set(runs["experiment"])
+    }
+    asleep = of(runs, "assumption")
+    asleep = asleep[asleep["changed"] == "DRX: on"]
+    if len(asleep):
+        tables["radio with DRX, picoquic"] = ratio(asleep, runs)
+    return pd.concat([rule(name, ratios) for name, ratios in tables.items()])
+
+
+def rule(networks: str, ratios: Ratios) -> pd.DataFrame:
+    """Return the regret of the rule made of one half of some networks, and of always one side."""
+    table = ratios.rename("ratio").reset_index().dropna(subset="ratio")
     order = np.random.default_rng(HOLD_OUT_SEED).permutation(len(table))
     known, unseen = table.iloc[order[::2]], table.iloc[order[1::2]]
     terms = {
         f"DC where {factor} is {words} {limit:.3g}, else multipath": (factor, limit, sign)
-        for factor in [name for name in RADIO if pd.api.types.is_numeric_dtype(table[name])]
+        for factor in FACTORS
+        if factor in table
         for limit in known[factor].quantile(np.linspace(0.1, 0.9, 9))
         for words, sign in (("above", 1), ("below", -1))
     }
     best = min(terms, key=lambda words: regret(known, obeyed(known, *terms[words])).mean())
-    rows = {}
-    choices = {
-        best: obeyed(unseen, *terms[best]),
-        "always DC": pd.Series(True, index=unseen.index),
-        "always multipath": pd.Series(False, index=unseen.index),
-    }
-    for words, takes_dual in choices.items():
+    rows = []
+    for words, takes_dual in (
+        (best, obeyed(unseen, *terms[best])),
+        ("always DC", pd.Series(True, index=unseen.index)),
+        ("always multipath", pd.Series(False, index=unseen.index)),
+    ):
         lost = regret(unseen, takes_dual)
         interval = mean_interval(list(lost))
-        rows[words] = {
-            "regret held out (%)": f"{lost.mean():.1f} ({interval.low:.1f} to {interval.high:.1f})",
-            "networks": len(unseen),
-        }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("rule")
+        text = f"{lost.mean():.1f} ({interval.low:.1f} to {interval.high:.1f})"
+        rows.append((networks, words, text, len(unseen)))
+    columns = ["networks", "rule", "regret held out (%)", "held out"]
+    return pd.DataFrame(rows, columns=columns).set_index("networks")
 
 
 def obeyed(table: pd.DataFrame, factor: str, limit: float, sign: int) -> pd.Series[bool]:
@@ -250,3 +302,32 @@ def regret(table: pd.DataFrame, takes_dual: pd.Series[bool]) -> Ratios:
     """Return the goodput lost by a choice, in percent of the better side's, by network."""
     ratios = table["ratio"].clip(LEAST, 1 / LEAST)
     return 100 * (1 - (ratios.where(takes_dual, 1.0) / ratios.clip(lower=1.0)))
+
+
+def readings(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the headline's shares as a referee may read the same runs: other margins, parts."""
+    mine = of(runs, "radio")
+    mine = mine[mine["stack"] == STACKS[0]]
+    whole = ratio(mine, runs)
+    index = whole.index.to_frame()
+    by_seed = {f"seed {seed} alone": ratio(part, runs) for seed, part in mine.groupby("seed")}
+    parts = {
+        "less than 1 MB": index["size_mb"] < 1,
+        "1 to 10 MB": index["size_mb"].between(1, 10),
+        "more than 10 MB": index["size_mb"] > 10,
+        "CUBIC": index["control"] == "cubic",
+        "BBRv3": index["control"] == "bbr",
+        **{pair: index["pair"] == pair for pair in CARRIERS},
+        **{
+            f"server {words} 10 ms away": far
+            for words, far in (
+                ("at most", index["server_ms"] <= 10),
+                ("more than", index["server_ms"] > 10),
+            )
+        },
+    }
+    margins = {f"margin {100 * margin:g} %": shares({"": whole}, margin) for margin in (0.02, 0.1)}
+    table = shares(
+        {"as published": whole, **by_seed, **{name: whole[some] for name, some in parts.items()}}
+    )
+    return pd.concat([table, *(part.rename(index={"": name}) for name, part in margins.items())])

@@ -59,7 +59,7 @@ MEASURES = ["goodput_mbps", "completion_s", "capacity_share", "leg_bytes_1", "le
             "delay_max_ms",
             "stall_s", "bitrate_mbps", "linear_qoe_mbps", "late_share", "freezes",
             "frame_delay_p95_ms", "load_mbps", "loaded_p95_ms", "idle_delay_ms",
-            *cells.MEASURES]  # fmt: skip
+            *(f"flow_{flow}_goodput_mbps" for flow in range(1, 6)), *cells.MEASURES]  # fmt: skip
 
 
 def file_of(campaign: str) -> Path:

@@ -26,7 +26,7 @@ from minitopo_dc.capture import (
 from minitopo_dc.cli.commands import COMMANDS
 from minitopo_dc.cli.options.rows import base_scenario
 from minitopo_dc.pdcp import PduError, append_trailer, sn_format, split_trailer
-from minitopo_dc.runs.element_settings import backhaul_settings, gnb_settings, ue_settings
+from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario
 from tests.capture.packets import datagram, datagrams, recomputed
 
@@ -192,9 +192,7 @@ def scenario(**more: object) -> Scenario:
 
 def pcap(wanted: Scenario, directory: Path) -> dict[str, str | None]:
     """What the element of each host captures."""
-    ends = (gnb_settings(wanted, directory), ue_settings(wanted, directory))
-    elements = (*ends, *backhaul_settings(wanted, directory))
-    return {element.host: element.pcap for element in elements}
+    return {element.host: element.pcap for element in router_settings(wanted, directory)}
 
 
 def test_captures_are_off_unless_asked_for_and_are_of_the_direction_that_leaves_a_host(

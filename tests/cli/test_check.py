@@ -164,9 +164,9 @@ def test_a_guest_that_is_there_and_ends_is_missing_with_its_last_words(
 def test_a_missing_package_is_one_line_that_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(explore, "find_spec", lambda name: None if name == "voila" else object())
+    monkeypatch.setattr(explore, "find_spec", lambda _: None)
     assert main(["explore", "--no-browser", "--port", str(_free_port())]) == 2
-    words = 'minitopo-dc: explore needs voila: pip install "minitopo-dc[notebooks]"\n'
+    words = 'minitopo-dc: explore needs panel: pip install "minitopo-dc[notebooks]"\n'
     assert capsys.readouterr().err == words
 
 

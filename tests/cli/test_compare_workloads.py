@@ -123,7 +123,8 @@ def test_the_results_are_tables_a_figure_of_the_rows_and_a_directory_for_each_ru
 ) -> None:
     assert {path.name for path in asked.iterdir()} == {
         *("runs", "runs.csv", "runs.parquet", "campaign.json", "data-model.json", "lock"),
-        *("request-response.png", "timeline.png", "verdict.json"),
+        *("packets.png", "request-response.png"),
+        *("timeline.png", "verdict.json"),
     }
     assert len(list(asked.glob("runs/*/result.json"))) == 2 * 3
 

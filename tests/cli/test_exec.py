@@ -17,7 +17,7 @@ from minitopo_dc.cli import (
 from minitopo_dc.fields import Direction
 from minitopo_dc.real import user_program
 from minitopo_dc.real.user_program import Say, UserProgram, program_environment
-from minitopo_dc.results.run_result import LegCount, ProgramResult, leg_counts, pdcp_counts
+from minitopo_dc.results.run_result import ProgramResult, leg_counts, pdcp_counts
 from minitopo_dc.scenario import Scenario
 
 LEGS = ["--legs", "20", "20"]
@@ -47,8 +47,8 @@ class Fake:
         blank = ProgramResult(program.command, program.host, program.server, scenario.mode)
         if self.reason:
             return replace(blank, reason=self.reason)
-        count = LegCount(bytes=250_000, mbps=1.0, dropped=3)
-        both: Mapping[Direction, LegCount] = {"downlink": count, "uplink": count}
+        count = {"bytes": 250_000, "mbps": 1.0, "dropped": 3}
+        both: Mapping[Direction, Mapping[str, float]] = {"downlink": count, "uplink": count}
         return replace(
             blank,
             status="ok",
@@ -181,8 +181,8 @@ def test_what_legs_carried_is_read_from_who_sends_there_and_pdcp_from_who_receiv
     gnb = {"legs": legs, "receive": {}}
     ue = {"legs": {"1": LEG_SUMMARY, "2": LEG_SUMMARY}, "receive": {"1": RECEIVED}}
     first, second = leg_counts({"downlink": gnb, "uplink": ue}, seconds=2.0)
-    assert first["downlink"] == LegCount(bytes=250_000, mbps=1.0, dropped=3)
-    assert (second["downlink"].bytes, second["uplink"].bytes) == (0, 250_000)
+    assert first["downlink"] == {"bytes": 250_000, "mbps": 1.0, "dropped": 3}
+    assert (second["downlink"]["bytes"], second["uplink"]["bytes"]) == (0, 250_000)
     assert pdcp_counts({"downlink": ue, "uplink": gnb}) == {"downlink": RECEIVED}
 
 

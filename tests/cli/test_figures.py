@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.cli.compare import best_of_each
+from minitopo_dc.cli.screen import best_of_each
 
 COMPARE = ["compare", "--clock", "virtual", "--jobs", "1", "--legs", "9", "9", "--repetitions", "1"]
 WAYS = ["--transports", "quic-picoquic", "mpquic-picoquic"]
@@ -17,7 +17,7 @@ WAYS = ["--transports", "quic-picoquic", "mpquic-picoquic"]
 def test_a_comparison_draws_all_rows_and_the_best_ones_over_time(tmp_path: Path) -> None:
     output = ["--size", "0.1", "--output", str(tmp_path / "out")]
     assert cli.main([*COMPARE, *WAYS, *output]) == 0
-    for name in ("goodput.png", "timeline.png"):
+    for name in ("goodput.png", "timeline.png", "packets.png"):
         assert (tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -170,9 +171,9 @@ FAILED = replace(
 
 
 class Shown(ProgressLine):
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, early: tuple[int, Callable[[], str]] | None = None) -> None:
         missing = {f"run-{place}": SCENARIO for place in range(number)}
-        super().__init__(missing, names=dict.fromkeys([*missing, "run"], "DC"))
+        super().__init__(missing, names=dict.fromkeys([*missing, "run"], "DC"), early=early)
 
     def text(self) -> str:
         return str(self._status.status)
@@ -191,6 +192,17 @@ def test_a_run_that_failed_is_told_with_the_first_line_of_its_reason_as_it_is(
     shown = capsys.readouterr()
     assert shown.err == "1/2 DC (seed 1): failed [/red] of [tc]\n"
     assert shown.out == ""
+
+
+@pytest.mark.parametrize(("runs", "shown"), [(4, 1), (2, 0)])
+def test_an_early_table_is_shown_once_after_its_runs_unless_they_are_the_last(
+    runs: int, shown: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Shown(runs, early=(2, lambda: "early")) as progress:
+        for _ in range(runs):
+            progress.end(FAILED)
+    lines = capsys.readouterr().err.splitlines()
+    assert [place for place, line in enumerate(lines) if line == "early"] == [2] * shown
 
 
 def test_runs_that_cannot_be_for_one_reason_tell_it_once(

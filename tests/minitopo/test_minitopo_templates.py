@@ -24,8 +24,8 @@ def test_every_parameter_of_a_header_is_used(template: Template) -> None:
     files = [DIRECTORY / f"{template.name}{SUFFIX}", DIRECTORY / "_paths.j2"]
     body = "".join(file.read_text(encoding="utf-8").split("#}\n")[-1] for file in files)
     for parameter in template.parameters:
-        assert re.search(rf"[{{(%] *.*\b{parameter.name}\b", body)
-        assert parameter.about
+        assert re.search(rf"[{{(%] *.*\b{parameter['name']}\b", body)
+        assert parameter["about"]
 
 
 def write(directory: Path, name: str, *values: str) -> Path:

@@ -21,9 +21,9 @@ from minitopo_dc.link import (
     make_capacity,
     make_leg,
 )
-from minitopo_dc.link.queue.codel import CoDel
-from minitopo_dc.link.queue.discipline import Red, Step
-from minitopo_dc.link.queue.pie import DualPi2, Pie
+from minitopo_dc.link.codel import CoDel
+from minitopo_dc.link.discipline import Red, Step
+from minitopo_dc.link.pie import DualPi2, Pie
 from minitopo_dc.link.rlc.parameters import Drx
 from minitopo_dc.link.rlc.tdd import TddPattern
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace

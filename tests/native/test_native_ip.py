@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.link.queue.discipline import Ecn
+from minitopo_dc.link.discipline import Ecn
 from minitopo_dc.native.library import library
 from minitopo_dc.pdcp import PduError, append_trailer, sn_format, split_trailer
 from minitopo_dc.pdcp.classify import code_point, marked

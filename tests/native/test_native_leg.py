@@ -24,9 +24,9 @@ from minitopo_dc.link import (
     UniformDelay,
     make_leg,
 )
-from minitopo_dc.link.queue.codel import CoDel
-from minitopo_dc.link.queue.discipline import QueueDiscipline, Red, Step
-from minitopo_dc.link.queue.pie import DualPi2, Pie
+from minitopo_dc.link.codel import CoDel
+from minitopo_dc.link.discipline import QueueDiscipline, Red, Step
+from minitopo_dc.link.pie import DualPi2, Pie
 from minitopo_dc.native.library import NotNativeError
 from tests.native.driven import DrivenLeg
 from tests.native.extension import EXAMPLES, needs_native

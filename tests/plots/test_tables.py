@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import pairwise, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from matplotlib.figure import Figure
 
 from minitopo_dc import plots
 from minitopo_dc.errors import InputError
+from minitopo_dc.results.measures.account import CAUSES
 from minitopo_dc.statistics import mean_interval
 
 WAYS = ["MP-QUIC", "DC 1:1", "leg 2"]
@@ -294,3 +297,27 @@ def test_a_map_has_the_colour_of_dc_above_its_level_and_of_multipath_below() -> 
     below, above = mesh.to_rgba(np.array([0.5, 2.0]))[:, :3]
     assert below[0] > below[2]  # more red than blue, as multipath is
     assert above[2] > above[0]
+
+
+def test_losses_are_summed_up_along_a_packets_way_with_a_tick_for_each_place(
+    tmp_path: Path,
+) -> None:
+    leg = {"pushed_packets": 190, "delivered_packets": 170, "dropped_queue": 15, "dropped_loss": 5}
+    sent = {"sdus": 190, "offered": 200, "dropped_buffer": 10, "pdus_1": 190, "dropped_split": 0}
+    received = {"pdus_1": 170, "delivered": 170}
+    summary = {"legs": {"1": leg}, "transmit": {"1": sent}, "receive": {}}
+    (tmp_path / "gnb-summary.json").write_text(json.dumps(summary))
+    (tmp_path / "ue-summary.json").write_text(json.dumps({"receive": {"1": received}}))
+    axes = plots.packets({"DC": tmp_path}, direction="downlink", ax=axes_of(7, 3))
+    places = [label.get_text() for label in axes.get_yticklabels()]
+    assert places == [cause.words for cause in CAUSES.values()]
+    (line,) = axes.lines
+    values = dict(zip(np.asarray(line.get_ydata()), np.asarray(line.get_xdata()), strict=True))
+    lost = {places[at]: values[at] for at in range(len(places))}
+    assert lost["on no leg, by the split policy"] == 0
+    assert (lost["in the waiting buffer"], lost["in the legs' queues"]) == (5.0, 12.5)
+    assert lost["in the air"] == lost["too late for t-Reordering"] == 15.0
+    marked = np.asarray(line.get_ydata())[np.asarray(line.get_markevery())]
+    assert [places[int(at)] for at in marked] == [
+        *("in the waiting buffer", "in the legs' queues", "in the air"),
+    ]

@@ -137,4 +137,4 @@ def test_a_stop_that_may_cost_5_percent_of_the_transfer_disturbs_it(
     Limits().save(shipped)
     monkeypatch.setenv(LIMITS_VARIABLE, str(shipped))
     seen = replace(evidence_of({"server": "T" * samples_stopped}, {}), stolen_s=0, backlog_drops=0)
-    assert judge_trust(seen).details["verdict"] == verdict
+    assert judge_trust(seen)["verdict"] == verdict

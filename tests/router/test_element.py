@@ -13,7 +13,7 @@ from minitopo_dc.link import Bernoulli
 from minitopo_dc.pdcp.report import LegReception, Report, encode_report
 from minitopo_dc.router.element import AnyElement, Schedule
 from minitopo_dc.router.native import native_obstacle
-from minitopo_dc.runs.element_settings import gnb_settings, ue_settings
+from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario.element import ElementLeg, ElementSettings
 from tests.native.extension import needs_native
 from tests.virtual.scenarios import leg, scenario
@@ -115,7 +115,7 @@ def test_a_delay_of_a_file_changes_as_it_says_and_begins_again(tmp_path: Path) -
 def test_what_the_native_core_lacks_is_named(
     fields: dict[str, Any], reason: str | None, tmp_path: Path
 ) -> None:
-    assert native_obstacle([gnb_settings(scenario(**fields), tmp_path)]) == reason
+    assert native_obstacle([router_settings(scenario(**fields), tmp_path)[0]]) == reason
 
 
 class Element(AnyElement):
@@ -161,7 +161,7 @@ class Element(AnyElement):
 
 
 def test_time_zero_is_the_same_for_all_and_then_they_are_asked_when_to_act(tmp_path: Path) -> None:
-    element = Element(gnb_settings(scenario(), tmp_path))
+    element = Element(router_settings(scenario(), tmp_path)[0])
     element._start(7)
     assert element.log == [
         *(("start", 1, 7), ("start", 2, 7), ("rearm", 1), ("rearm", 2)),
@@ -172,7 +172,7 @@ def test_time_zero_is_the_same_for_all_and_then_they_are_asked_when_to_act(tmp_p
 
 def test_after_a_change_of_a_leg_all_legs_and_bearers_look_again(tmp_path: Path) -> None:
     legs = [leg(outages=[[1, 2]]), leg()]
-    element = Element(gnb_settings(scenario(legs=legs), tmp_path))
+    element = Element(router_settings(scenario(legs=legs), tmp_path)[0])
     element._start(0)
     element.log.clear()
     element._parts[0].handle(1000 * MS)
@@ -180,7 +180,7 @@ def test_after_a_change_of_a_leg_all_legs_and_bearers_look_again(tmp_path: Path)
 
 
 def test_a_report_changes_what_the_bearer_knows_of_its_legs(tmp_path: Path) -> None:
-    element = Element(gnb_settings(scenario(pdcp={"split": "proportional"}), tmp_path))
+    element = Element(router_settings(scenario(pdcp={"split": "proportional"}), tmp_path)[0])
     nothing = LegReception(0, 0, 0, 0, 0)
     for moment, take in enumerate(element.taken_at.values(), start=8):
         take(encode_report(Report(moment, (nothing, nothing))), moment)
@@ -190,7 +190,7 @@ def test_a_report_changes_what_the_bearer_knows_of_its_legs(tmp_path: Path) -> N
 
 def test_echoes_go_out_on_each_leg_and_are_answered_by_the_other_host(tmp_path: Path) -> None:
     planned = scenario(mode="atsss", transport="tcp", pdcp={"split": "smallest-delay"})
-    gnb, ue = Element(gnb_settings(planned, tmp_path)), Element(ue_settings(planned, tmp_path))
+    gnb, ue = map(Element, router_settings(planned, tmp_path))
     gnb._start(0)
     gnb._parts[1].handle(10)
     requests = list(gnb.sent)

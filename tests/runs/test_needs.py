@@ -16,7 +16,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.kept_scenario import load_to_run, run_id
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.runs.needs import needs, print_cautions, print_unmet
+from minitopo_dc.runs.needs import cautions, needs, print_once
 from minitopo_dc.runs.perform import Retries, tried
 from minitopo_dc.workloads.download import Upload
 from tests.linux_guest.guests import needs_guest
@@ -174,15 +174,15 @@ def test_an_upload_s_timer_is_told_once(capsys: pytest.CaptureFixture[str]) -> N
     legs = (LEG, Leg(rate_mbps=20, delay_ms=60, uplink={"rate_mbps": 20, "delay_ms": 60}))
     made = scenario(*legs, workload=Upload(size_mb=2), split_uplink=True)
     made = made.evolve(pdcp=made.pdcp.evolve(t_reordering_ms=40))
-    print_cautions(made)
-    print_unmet(made)
+    print_once(cautions(made))
+    print_once(need.words for need in needs(made) if not need.is_met)
     assert capsys.readouterr().err.count("t-Reordering") == 1
 
 
 def test_a_timer_below_the_skew_is_the_caution_s_line(capsys: pytest.CaptureFixture[str]) -> None:
     made = scenario(LEG, LATE, pdcp={"t_reordering_ms": 30})
-    print_cautions(made)
-    print_unmet(made)
+    print_once(cautions(made))
+    print_once(need.words for need in needs(made) if not need.is_met)
     assert capsys.readouterr().err.count("t-Reordering") == 1
 
 
@@ -258,7 +258,7 @@ def test_the_newest_run_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(screen, "BEGIN_S", 0.02)
     (tmp_path / "run-1").mkdir()
     said: list[str] = []
-    with screen.Live(tmp_path, ("downlink",), said.append):
+    with screen.live(tmp_path, ("downlink",), said.append):
         until, size = time.monotonic() + 5, 1
         while not said and time.monotonic() < until:
             write_series(tmp_path / "run-1" / "gnb-legs.csv", "leg", {1: 100_000 * size}, 1)

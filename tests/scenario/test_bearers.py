@@ -11,7 +11,7 @@ from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.fields.ranges import REPORT_MS
 from minitopo_dc.pdcp import DuplicationRule, PolicyError, Timer
 from minitopo_dc.results.judge import blank_result, ok_result
-from minitopo_dc.runs.element_settings import backhaul_settings, gnb_settings, ue_settings
+from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import DuplicationSettings, Pdcp, Scenario
 from minitopo_dc.scenario.addresses import client_gateway
 from minitopo_dc.scenario.element import ReportPath, TransmitBearer
@@ -31,8 +31,10 @@ def scenario(*flows: dict[str, Any], **fields: Any) -> Scenario:
 
 def splits(wanted: Scenario, directory: Path) -> list[tuple[str, str]]:
     """The split policies of each flow's bearers, down and up."""
-    down = [bearer.pdcp.split for bearer in gnb_settings(wanted, directory).transmit]
-    up = [bearer.pdcp.split for bearer in ue_settings(wanted, directory).transmit]
+    down, up = (
+        [bearer.pdcp.split for bearer in host.transmit]
+        for host in router_settings(wanted, directory)
+    )
     return list(zip(down, up, strict=True))
 
 
@@ -44,12 +46,12 @@ def test_each_flow_may_have_a_bearer_of_its_own(tmp_path: Path) -> None:
         {"mode": "dc"},
         pdcp={"batch": 7},
     )
-    gnb = gnb_settings(wanted, tmp_path)
+    gnb = router_settings(wanted, tmp_path)[0]
     assert [bearer.legs for bearer in gnb.transmit] == [(2, 4), (1, 2, 3, 4), (2,), (1, 2, 3, 4)]
     policies = [(bearer.pdcp.split, bearer.pdcp.batch) for bearer in gnb.transmit]
     assert policies == [("least-delay", 100), ("batch", 2), ("batch", 100), ("batch", 7)]
     assert [bearer.report is not None for bearer in gnb.transmit] == [False, True, False, False]
-    received = ue_settings(wanted, tmp_path).receive
+    received = router_settings(wanted, tmp_path)[1].receive
     assert [bearer.pdcp.t_reordering_ms.setting for bearer in received] == [200, 200, 40, 200]
 
 
@@ -62,7 +64,7 @@ def test_a_result_tells_the_legs_of_a_flow_that_uses_some(tmp_path: Path) -> Non
 
 def test_an_uplink_may_have_other_legs_than_the_downlink(tmp_path: Path) -> None:
     wanted = scenario(pdcp=SUBSET, split_uplink=True, uplink_pdcp={"legs": [2, 4]})
-    ue = ue_settings(wanted, tmp_path)
+    ue = router_settings(wanted, tmp_path)[1]
     assert (ue.transmit[0].legs, ue.receive[0].legs) == ((2, 4), (3, 1))
     assert ue.transmit[0].interface == "ue-lan3"
 
@@ -125,7 +127,7 @@ def test_all_conditions_of_duplication_become_one_rule() -> None:
 def test_the_element_is_told_where_there_are_legs_to_choose_from(tmp_path: Path) -> None:
     flows = [{"mode": "dc"}, {"mode": "sc"}]
     several = scenario(*flows, pdcp={"duplication": {"below_bytes": 300}})
-    rules = [bearer.pdcp.duplication for bearer in gnb_settings(several, tmp_path).transmit]
+    rules = [bearer.pdcp.duplication for bearer in router_settings(several, tmp_path)[0].transmit]
     assert rules == [DuplicationSettings(below_bytes=300), None]
 
 
@@ -146,7 +148,7 @@ def test_reports_are_sent_where_something_needs_them(
 ) -> None:
     made = scenario(pdcp=pdcp, split_uplink=True)
     assert (made.pdcp.report_ms, made.pdcp.flow_control) == (report_ms, None)
-    [bearer] = ue_settings(made, tmp_path).transmit
+    [bearer] = router_settings(made, tmp_path)[1].transmit
     assert (bearer.pdcp.report_ms, bearer.report is not None) == (report_ms, report_ms is not None)
 
 
@@ -155,8 +157,8 @@ def test_reports_go_from_ue_to_gnb_on_the_bearer_s_legs_and_both_are_told(
     tmp_path: Path, version: IpVersion
 ) -> None:
     wanted = scenario(pdcp={"report_ms": 20, "legs": [1, 2]}, ip_version=version)
-    [received] = ue_settings(wanted, tmp_path).receive
-    [sent] = gnb_settings(wanted, tmp_path).transmit
+    [received] = router_settings(wanted, tmp_path)[1].receive
+    [sent] = router_settings(wanted, tmp_path)[0].transmit
     address = "fd00:10:1:{}::{}" if version == 6 else "10.1.{}.{}"
     ways = [
         {"leg": leg, "source": address.format(leg, 2), "destination": address.format(leg, 1)}
@@ -189,14 +191,14 @@ def test_what_may_wait_for_a_number_is_what_the_legs_queues_hold(
     tmp_path: Path,
 ) -> None:
     legs = [{"rate_mbps": 8, **queue} for queue in (first, second)]
-    gnb = gnb_settings(scenario(legs=legs), tmp_path)
+    gnb = router_settings(scenario(legs=legs), tmp_path)[0]
     assert gnb.buffer_limits(gnb.transmit[0]) == expected
 
 
 def test_a_buffer_that_is_given_takes_the_place_of_the_queues(tmp_path: Path) -> None:
     legs = [{"rate_mbps": 8, "queue_ms": 20}] * 2
     pdcp = {"numbering": "late", "buffer_packets": 7}
-    gnb = gnb_settings(scenario(legs=legs, pdcp=pdcp), tmp_path)
+    gnb = router_settings(scenario(legs=legs, pdcp=pdcp), tmp_path)[0]
     assert gnb.buffer_limits(gnb.transmit[0]) == (7, None)
 
 
@@ -221,11 +223,10 @@ def down(*outages: list[float]) -> dict[str, Any]:
 def test_both_directions_have_the_outages_of_their_leg_and_their_own(tmp_path: Path) -> None:
     leg = LEG | {"outages": [[3, 4], [8, 9]], "downlink": down([1, 2], [5, 6])}
     wanted = scenario(legs=[LEG, leg], real={"backhaul": [LEG | {"outages": [[1, 2]]}]})
-    gnb, ue = gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)
+    gnb, ue, *ends = router_settings(wanted, tmp_path)
     assert gnb.leg(2).radio.outages == ((1, 2), (3, 4), (5, 6), (8, 9))
     assert ue.leg(2).radio.outages == ((3, 4), (8, 9))
     assert gnb.leg(1).radio.outages == ue.leg(1).radio.outages == ()
-    ends = backhaul_settings(wanted, tmp_path)
     assert [end.leg(1).radio.outages for end in ends] == [((1, 2),), ((1, 2),)]
     overlapping = scenario(legs=[LEG, {"downlink": down([1, 3]), "uplink": down([2, 4])}])
     assert overlapping.legs[1].down_periods() == ((1, 3), (2, 4))

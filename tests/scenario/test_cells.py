@@ -11,7 +11,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.kept_scenario import keep_traces, run_id, with_kept_traces
 from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.virtual.core import core_name
+from minitopo_dc.virtual.core import core_of
 from tests.virtual.scenarios import scenario
 
 FULL = {"kind": "full", "rate_mbps": 10}
@@ -27,7 +27,8 @@ def test_a_scenario_without_cells_says_nothing_of_them_and_one_with_them_is_pyth
     """Files and identities of runs stay as they were."""
     assert "cells" not in scenario().model_dump(mode="json", exclude_defaults=True)
     shared = scenario(cells=[cell(FULL)])
-    assert core_name(shared, router_settings(shared, tmp_path)) == "python: it has cells"
+    hosts = router_settings(shared, tmp_path)
+    assert core_of(shared.virtual, hosts).name == "python: it has cells"
     assert Scenario.model_validate(shared.model_dump(mode="json")) == shared
     assert run_id(shared) != run_id(scenario())
     rlc = {"rate_mbps": 20, "rlc": {"slot_ms": 0.5}}

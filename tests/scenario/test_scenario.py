@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import MAX_SEED
-from minitopo_dc.runs.element_settings import gnb_settings, ue_settings
+from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.drawing import UNUSED, USED
 from minitopo_dc.ways import ways_of
@@ -100,7 +100,7 @@ def test_a_scenario_comes_back_from_its_file_which_has_new_fields_only_where_giv
 
 def test_each_leg_of_a_run_has_a_seed_of_its_own(tmp_path: Path) -> None:
     scenario = Scenario.check(GOOD | {"seed": 7, "mode": "dc"}, "test")
-    hosts = gnb_settings(scenario, tmp_path), ue_settings(scenario, tmp_path)
+    hosts = router_settings(scenario, tmp_path)
     assert len({leg.seed for host in hosts for leg in host.legs}) == 4
 
 

@@ -10,7 +10,7 @@ import pytest
 from minitopo_dc.fields import Direction, SettingsError
 from minitopo_dc.link import WifiLeg, WifiParameters
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.runs.element_settings import gnb_settings, ue_settings
+from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Leg, LegDirection, WifiSettings
 from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from tests.virtual.scenarios import leg, scenario
@@ -81,7 +81,7 @@ def test_a_path_carries_what_its_slowest_part_does() -> None:
 
 def test_what_an_element_is_told_of_its_wifi_legs_survives_a_file(tmp_path: Path) -> None:
     wanted = scenario(legs=[leg(), {"wifi": {"rate_mbps": 13, "hops": 2}}])
-    ends = [gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)]
+    ends = list(router_settings(wanted, tmp_path))
     assert list(wifi_paths(ends)) == [2]
     for made in ends:
         made.save(tmp_path / "element.yaml")

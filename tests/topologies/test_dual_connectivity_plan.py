@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.runs.check import check_virtual
-from minitopo_dc.runs.element_settings import backhaul_settings
+from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario, addresses
 from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.topologies import two_path
@@ -231,7 +231,7 @@ def test_the_server_s_addresses_are_those_of_the_topology(version: IpVersion) ->
 
 
 def test_each_direction_of_each_link_has_an_element_and_a_seed_of_its_own(tmp_path: Path) -> None:
-    edge, agg = backhaul_settings(Scenario.check(SCENARIO, "test"), tmp_path)
+    edge, agg = router_settings(Scenario.check(SCENARIO, "test"), tmp_path)[2:]
     assert [leg.interface for leg in (*edge.legs, *agg.legs)] == [
         *("edge-bh1", "edge-bh2", "agg-bh1", "agg-bh2")
     ]

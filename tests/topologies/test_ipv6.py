@@ -37,19 +37,28 @@ def test_words_for_ip_have_the_same_digits_in_ipv6(word: str, other: str) -> Non
 
 def test_a_kernel_without_ipv6_is_no_reason_to_fail() -> None:
     commands: list[list[str]] = []
+    inputs: list[str] = []
 
-    def pexec(command: list[str]) -> tuple[str, str, int]:
+    def popen(command: list[str], **_: Any) -> SimpleNamespace:
         """As sysctl(8) where there is no `net.ipv6`: an unknown key is an error, but with -e."""
         commands.append(command)
         unknown = any(word.startswith("net.ipv6") for word in command)
         refused = command[0] == "sysctl" and unknown and "e" not in command[1]
-        return "", "cannot stat /proc/sys/net/ipv6: No such file or directory", int(refused)
 
-    node = SimpleNamespace(name="gnb", nameToIntf={"gnb-leg1": None}, pexec=pexec)
+        def communicate(given: str) -> tuple[str, str]:
+            inputs.append(given)
+            return "", "cannot stat /proc/sys/net/ipv6: No such file or directory"
+
+        return SimpleNamespace(communicate=communicate, returncode=int(refused))
+
+    node = SimpleNamespace(name="gnb", nameToIntf={"gnb-leg1": None}, popen=popen)
     set_up(node, forward=True, mtu={}, commands=[("route", "add", "default", "via", "10.0.0.1")])
     (ipv6,) = (command for command in commands if any("ipv6" in word for word in command))
     assert ipv6[-1] == "net.ipv6.conf.all.disable_ipv6=1"
-    assert ["sysctl", "-qw", "net.ipv4.conf.all.rp_filter=0", "net.ipv4.ip_forward=1"] in commands
+    filters = ("net.ipv4.conf.all.rp_filter=0", "net.ipv4.conf.gnb-leg1.rp_filter=0")
+    assert ["sysctl", "-qw", *filters, "net.ipv4.ip_forward=1"] in commands
+    batch = "link set dev gnb-leg1 mtu 1500\nroute add default via 10.0.0.1"
+    assert (commands[-1], inputs[-1]) == (["ip", "-batch", "-"], batch)
 
 
 def addresses(host: EmulatedHost) -> dict[str, list[dict[str, Any]]]:

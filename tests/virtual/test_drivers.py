@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from minitopo_dc.pdcp import LegReport, LegView, split_policy
-from minitopo_dc.runs.element_settings import gnb_settings, leg_seed, ue_settings
+from minitopo_dc.runs.element_settings import leg_seed, router_settings
 from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.virtual.core import Core, NativeCore
 from minitopo_dc.virtual.loop import START_NS
@@ -37,7 +37,7 @@ class Downlink:
         processing = round(wanted.virtual.processing_delay_ms * MS)
         self.gnb, self.ue = (
             made.element(settings, leg_of=leg_of, processing_ns=processing, paths={})
-            for settings in (gnb_settings(wanted, directory), ue_settings(wanted, directory))
+            for settings in router_settings(wanted, directory)
         )
         self.seed = leg_seed(wanted, 1, "downlink")
         self.gnb.connect(self.ue)

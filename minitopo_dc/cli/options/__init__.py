@@ -196,35 +196,21 @@ def add_legs(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LE
     group = parser.add_argument_group(
         "legs (one value for all, or one a leg; DOWN/UP: one each way; units: 8ms, 20Mbit, 0.1%)"
     )
-    group.add_argument(
-        "--legs",
-        nargs="+",
-        default=legs,
-        metavar="LEG",
-        help="rate in Mbit/s, trace, RECORDING of RECORDING.down and .up, or carriers: nr-tdd-100, "
-        f"en-dc (docs/carriers.md; default: {shown})",
+    words = (
+        "rate in Mbit/s, trace, RECORDING of RECORDING.down and .up, or carriers: nr-tdd-100, "
+        f"en-dc (docs/carriers.md; default: {shown})"
     )
-    group.add_argument(
-        "--uplink",
-        nargs="+",
-        metavar="LEG",
-        help="uplinks: a rate in Mbit/s or a trace file (default: RECORDING.up, or 20)",
-    )
+    group.add_argument("--legs", nargs="+", default=legs, metavar="LEG", help=words)
+    words = "uplinks: a rate in Mbit/s or a trace file (default: RECORDING.up, or 20)"
+    group.add_argument("--uplink", nargs="+", metavar="LEG", help=words)
     for name, (_, metavar, what) in BOTH.items():
         group.add_argument(f"--{name}", nargs="+", metavar=metavar, help=what)
+    words = f"column with the downlink's capacity (docs/traces.md; default: {COLUMN})"
     group.add_argument(
-        "--trace-column",
-        nargs="+",
-        default=[COLUMN],
-        metavar="NAME:UNIT",
-        help=f"column with the downlink's capacity (docs/traces.md; default: {COLUMN})",
+        "--trace-column", nargs="+", default=[COLUMN], metavar="NAME:UNIT", help=words
     )
-    group.add_argument(
-        "--uplink-column",
-        nargs="+",
-        metavar="NAME:UNIT",
-        help="the same in the trace of the uplink",
-    )
+    words = "the same in the trace of the uplink"
+    group.add_argument("--uplink-column", nargs="+", metavar="NAME:UNIT", help=words)
 
 
 def add_set(parser: argparse._ActionsContainer, chosen: Iterable[str] = ()) -> None:
@@ -242,33 +228,20 @@ def add_load(group: argparse._ArgumentGroup, chosen: Sequence[str]) -> None:
 def add_transfer(parser: argparse.ArgumentParser) -> None:
     """Add the options for what is compared, and what is transferred."""
     group = parser.add_argument_group("what is compared")
-    group.add_argument(
-        "--transports",
-        nargs="+",
-        metavar="NAME",
-        help=f"of {TRANSPORTS}, or a plugin's "
-        "(default: tcp mptcp icmp and those of --stacks, where they can run)",
+    words = (
+        f"of {TRANSPORTS}, or a plugin's "
+        "(default: tcp mptcp icmp and those of --stacks, where they can run)"
     )
-    group.add_argument(
-        "--stacks",
-        nargs="+",
-        metavar="STACK",
-        help="stacks of QUIC, each DC against its own multipath (default: picoquic, on the "
-        "virtual clock noq too where it is built)",
+    group.add_argument("--transports", nargs="+", metavar="NAME", help=words)
+    words = (
+        "stacks of QUIC, each DC against its own multipath (default: picoquic, on the "
+        "virtual clock noq too where it is built)"
     )
-    group.add_argument(
-        "--modes",
-        nargs="+",
-        default=COMPARED_MODES,
-        metavar="MODE",
-        help=f"of {', '.join(MODES)} (default: {' '.join(COMPARED_MODES)})",
-    )
-    group.add_argument(
-        "--leg",
-        type=whole,
-        metavar="N",
-        help="leg of mode sc (default: the better one)",
-    )
+    group.add_argument("--stacks", nargs="+", metavar="STACK", help=words)
+    words = f"of {', '.join(MODES)} (default: {' '.join(COMPARED_MODES)})"
+    group.add_argument("--modes", nargs="+", default=COMPARED_MODES, metavar="MODE", help=words)
+    words = "leg of mode sc (default: the better one)"
+    group.add_argument("--leg", type=whole, metavar="N", help=words)
     which = group.add_mutually_exclusive_group()
     words = f"Dual Connectivities, a row each, of {DUALS} (docs/split-policies.md; "
     add(which, "--dc", nargs="+", help=f"{words}default: {' '.join(COMPARED)})")
@@ -277,15 +250,25 @@ def add_transfer(parser: argparse.ArgumentParser) -> None:
     add_load(parser.add_argument_group("transfer"), (*CHOSEN, "pdcp.split"))
 
 
+def add_compared(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LEGS) -> None:
+    """Add the options that make the rows of a comparison and its seeds."""
+    add_legs(parser, legs)
+    add_transfer(parser)
+    add(parser, "--plugin")
+    parser.add_argument(
+        "--repetitions",
+        type=whole,
+        metavar="N",
+        help=f"runs of each row (default: {SEEDS}, on the real clock {REAL_SEEDS})",
+    )
+
+
 def add_program_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the path, the server, and where the run is kept."""
-    parser.add_argument(
-        "--scenario",
-        type=Path,
-        metavar="FILE",
-        help="scenario file that gives legs, mode and PDCP in place of the options "
-        "(docs/scenarios.md)",
+    words = (
+        "scenario file that gives legs, mode and PDCP in place of the options (docs/scenarios.md)"
     )
+    parser.add_argument("--scenario", type=Path, metavar="FILE", help=words)
     add(parser, "-t --topo_param_file")
     add_path_options(parser)
     add_set(parser, (*CHOSEN, "workload", "congestion_control", "options", "paths"))
@@ -296,25 +279,18 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
     add(parser, "--clock", default="real", help=clocks)
     add(parser, "--pcap", "--plugin")
     group = parser.add_argument_group("server")
-    group.add_argument(
-        "--server",
-        default="",
-        metavar="'COMMAND ARG ...'",
-        help="program on the server's host, which starts before yours; no shell reads the words "
-        "(default: none)",
+    words = (
+        "program on the server's host, which starts before yours; no shell reads the words "
+        "(default: none)"
     )
-    group.add_argument(
-        "--server-ready",
-        type=whole,
-        metavar="PORT",
-        help="start your program when this TCP or UDP port is bound on the server's host "
-        "(default: after half a second)",
+    group.add_argument("--server", default="", metavar="'COMMAND ARG ...'", help=words)
+    words = (
+        "start your program when this TCP or UDP port is bound on the server's host "
+        "(default: after half a second)"
     )
-    parser.add_argument(
-        "--user",
-        metavar="NAME",
-        help="user as whom the program and the server run (default: $SUDO_USER, else root)",
-    )
+    group.add_argument("--server-ready", type=whole, metavar="PORT", help=words)
+    words = "user as whom the program and the server run (default: $SUDO_USER, else root)"
+    parser.add_argument("--user", metavar="NAME", help=words)
     kept = "directory for time series, counters and a figure; must not exist (default: keep "
     add(parser, "--output", help=f"{kept}nothing)")
     # What a scenario has beside its path, and a user's program has no use for.

@@ -23,8 +23,10 @@ from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
 from minitopo_dc.pdcp.policies.policy import policy_names, policy_parameters
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.runners.quic import mpquic_stacks, stacks_of, transports_of
+from minitopo_dc.runs.check import check_rows
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Scenario
 from minitopo_dc.scenario.flow import STEERING, is_proxied
+from minitopo_dc.ways import scenario_of_row, ways_of
 
 PARAMETERS = "pdcp.parameters."
 
@@ -106,6 +108,20 @@ def over_each_leg(given: Sequence[dict[str, Any]], base: Scenario) -> list[dict[
         alone = row["mode"] == "sc" and not get_runner(row["transport"]).every_leg
         made += [row | {"leg": leg} for leg in (different if alone else [base.leg])]
     return made
+
+
+def compared_ways(arguments: argparse.Namespace, base: Scenario) -> dict[str, Scenario]:
+    """Return the scenarios of a comparison by the names of their ways; checked, not yet run.
+
+    Raises:
+        InputError: an option's value is wrong, or two of them do not fit together.
+    """
+    compared = rows(arguments, base)
+    if arguments.leg is None:
+        compared = over_each_leg(compared, base)
+    ways = ways_of([scenario_of_row(base, row) for row in compared])
+    check_rows([*ways.values()])
+    return ways
 
 
 def _splits(arguments: argparse.Namespace) -> list[str]:

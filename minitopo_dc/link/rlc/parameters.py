@@ -95,8 +95,8 @@ class RlcParameters:
         harq_retransmissions: at most so many of a block, then HARQ gives up.
         status_ns: from the slot by which the receiver knows that it lacks a block, as it has a
             later one, to when its report has told (t-Reassembly and the report's way); never before
-            HARQ has given up. If nothing later arrives: from the latest new block on (t-PollRetransmit).
-            What is lost again is told at most `status_prohibit_ns` later.
+            HARQ has given up. If nothing later arrives: from the latest new block on
+            (t-PollRetransmit). What is lost again is told at most `status_prohibit_ns` later.
         status_prohibit_ns: between status reports at least (t-StatusProhibit); each takes
             `STATUS_BYTES` of the other direction, and `NACK_BYTES` more for each block that HARQ
             has given up since the last one.

@@ -14,13 +14,12 @@ from pathlib import Path
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
-from minitopo_dc.link.cell.scheduler import SchedulerError
+from minitopo_dc.link.cell_scheduler import SchedulerError
 from minitopo_dc.pdcp import PolicyError
-from minitopo_dc.real.element.kernel.loop import RealLoop
-from minitopo_dc.real.element.kernel.process import ElementError
-from minitopo_dc.real.element.kernel.rules import RuleError
+from minitopo_dc.real.element.loop import ElementError, RealLoop
 from minitopo_dc.real.element.native import RealNativeElement, RealNativeLoop
 from minitopo_dc.real.element.process import RealElement, run
+from minitopo_dc.real.element.rules import RuleError
 from minitopo_dc.router.native import native_obstacle
 from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from minitopo_dc.trace import TraceError

@@ -24,8 +24,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from minitopo_dc.link import LegStatistics
-from minitopo_dc.real.element.kernel.loop import clock
-from minitopo_dc.real.element.kernel.process import ElementError
+from minitopo_dc.real.element.loop import ElementError, clock
 from minitopo_dc.real.element.packets import Datagram, Wire
 from minitopo_dc.scenario import LegDirection, kernel_rates
 from minitopo_dc.units import ETHERNET_HEADER_BYTES, NS_PER_S

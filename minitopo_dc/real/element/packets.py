@@ -21,15 +21,15 @@ from minitopo_dc.pdcp import (
     split_trailer,
 )
 from minitopo_dc.pdcp.classify import code_point, marked
-from minitopo_dc.real.element.kernel.injection import (
+from minitopo_dc.real.element.injection import (
     HOP_LIMIT_OFFSET,
     TTL_OFFSET,
     Injector,
     one_hop_further,
 )
-from minitopo_dc.real.element.kernel.loop import RealLoop, clock
-from minitopo_dc.real.element.kernel.queues import KernelPacket
-from minitopo_dc.real.element.kernel.rules import leg_mark
+from minitopo_dc.real.element.loop import RealLoop, clock
+from minitopo_dc.real.element.queues import KernelPacket
+from minitopo_dc.real.element.rules import leg_mark
 from minitopo_dc.router.drivers import Carry, LegDriver, ReceiveDriver, TransmitDriver
 from minitopo_dc.router.ip import may_be_forwarded
 

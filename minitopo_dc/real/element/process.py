@@ -20,22 +20,12 @@ from minitopo_dc.link.rlc.leg import SHOWN_BYTES
 from minitopo_dc.pdcp import (
     sn_format,
 )
+from minitopo_dc.real.element import rules
 from minitopo_dc.real.element.captures import Captures
-from minitopo_dc.real.element.kernel import rules
-from minitopo_dc.real.element.kernel.injection import Injector, ReportReceiver
-from minitopo_dc.real.element.kernel.loop import RealLoop, clock
-from minitopo_dc.real.element.kernel.next_hops import NextHops
-from minitopo_dc.real.element.kernel.process import ElementError, configure_realtime, inside
-from minitopo_dc.real.element.kernel.queues import (
-    HEADER_ONLY,
-    WHOLE_PACKET,
-    KernelPacket,
-    KernelQueue,
-    read_drops,
-    read_refusals,
-    refused_since,
-)
+from minitopo_dc.real.element.injection import Injector, ReportReceiver
 from minitopo_dc.real.element.kernel_leg import KernelLeg
+from minitopo_dc.real.element.loop import ElementError, RealLoop, clock, configure_realtime, inside
+from minitopo_dc.real.element.next_hops import NextHops
 from minitopo_dc.real.element.packets import (
     Datagram,
     Wire,
@@ -43,6 +33,15 @@ from minitopo_dc.real.element.packets import (
     pdu_packets,
     pdus,
     sdus,
+)
+from minitopo_dc.real.element.queues import (
+    HEADER_ONLY,
+    WHOLE_PACKET,
+    KernelPacket,
+    KernelQueue,
+    read_drops,
+    read_refusals,
+    refused_since,
 )
 from minitopo_dc.router.drivers import LegDriver, ReceiveDriver, TransmitDriver, Way
 from minitopo_dc.router.echoes import Send

@@ -38,8 +38,7 @@ from pydantic import model_validator
 
 from minitopo_dc.fields import Settings, SettingsError
 from minitopo_dc.link import AnyLeg, Bernoulli
-from minitopo_dc.real.element.kernel.loop import RealLoop, clock
-from minitopo_dc.real.element.kernel.process import ElementError, configure_realtime, inside
+from minitopo_dc.real.element.loop import ElementError, RealLoop, clock, configure_realtime, inside
 from minitopo_dc.router.recorder import flatten
 from minitopo_dc.scenario import LegDirection
 from minitopo_dc.scenario.element import READY

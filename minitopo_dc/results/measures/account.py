@@ -24,9 +24,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from minitopo_dc.fields import Direction
+from minitopo_dc.numbers import significant
 from minitopo_dc.results.files import ResultError, read_mapping
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.tables.series import element_series, leg_series
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import ExpectedCount, expected_count
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
@@ -305,6 +307,59 @@ def _lost(run: Path, direction: Direction, file: str, columns: list[str]) -> Ite
     part = key if file == "legs" else file
     names = f"{part} " + series[key].astype(str)
     yield pd.DataFrame({"time_s": series["time_s"], "part": names, "lost": lost})
+
+
+def network_sentences(run: Path) -> Iterator[str]:
+    """Yield what cells, the steering of ATSSS and marking queues did, in sentences.
+
+    Raises:
+        ResultError: a summary is missing or broken.
+        InputError: the scenario is missing or broken.
+    """
+    scenario = load_as_run(run)
+    for direction in scenario.loads:
+        path = run / f"{ENDS[direction][0]}-summary.json"
+        legs, transmit = counters(path, "legs"), counters(path, "transmit")
+        if scenario.mode == "atsss":
+            flow = scenario.resolved_flows[0]
+            by = flow.pdcp.split if transmit else flow.transport
+            sent = {f"leg {leg}": counted["pushed_packets"] for leg, counted in legs.items()}
+            number = f"{sum(sent.values()):,} packets"
+            yield f"Steering {direction} by {by}, {number}: {_shares_of(sent)}"
+        if marks := [*_marks(legs, transmit)]:
+            yield f"Marks {direction}: {', '.join(marks)}"
+        if direction == "downlink" and scenario.cells:
+            yield from _cell_sentences(scenario, counters(path, "cells"))
+
+
+def _marks(
+    legs: Mapping[int, dict[str, Any]], transmit: Mapping[int, dict[str, Any]]
+) -> Iterator[str]:
+    """Yield how many of the packets that can be marked a queue or a split marked."""
+    for leg, counted in legs.items():
+        if "marked_packets" in counted:
+            able = counted["ect0_packets"] + counted["ect1_packets"]
+            yield f"leg {leg} {counted['marked_packets']:,} of {able:,} packets with ECT"
+    marking = [bearer for bearer in transmit.values() if "marked_sdus" in bearer]
+    if marking:
+        yield f"the split {_sum(marking, 'marked_sdus'):,} of {_sum(marking, 'sdus'):,} packets"
+
+
+def _cell_sentences(scenario: Scenario, cells: Mapping[int, dict[str, Any]]) -> Iterator[str]:
+    for number, counted in cells.items():
+        legs = scenario.cells[number - 1].legs
+        times = [time for name, time in counted.items() if name.startswith("served_ns_")]
+        users = range(1, len(times) - len(legs) + 1)
+        names = [f"leg {leg}" for leg in legs] + [f"background user {user}" for user in users]
+        yield f"Cell {number}, time served: {_shares_of(dict(zip(names, times, strict=True)))}"
+
+
+def _shares_of(parts: Mapping[str, float]) -> str:
+    """Return the shares of parts in percent, as words."""
+    whole = sum(parts.values()) or 1
+    return ", ".join(
+        f"{name} {significant(100 * part / whole, 2)} %" for name, part in parts.items()
+    )
 
 
 FEW = 25.0

@@ -8,9 +8,9 @@ import pytest
 
 from minitopo_dc.link import CapacityLeg, ConstantDelay, LegParameters, make_capacity
 from minitopo_dc.real.element import captures as captures_module
+from minitopo_dc.real.element import loop as loop_module
 from minitopo_dc.real.element import packets as packets_module
-from minitopo_dc.real.element.kernel import loop as loop_module
-from minitopo_dc.real.element.kernel.loop import RealLoop
+from minitopo_dc.real.element.loop import RealLoop
 from minitopo_dc.router.drivers import LegDriver
 from tests.real.element.fakes import MS, Clock
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from minitopo_dc.link import LegStatistics
+from minitopo_dc.real.element import loop as loop_module
 from minitopo_dc.real.element import process
-from minitopo_dc.real.element.kernel import loop as loop_module
-from minitopo_dc.real.element.kernel.loop import RealLoop
+from minitopo_dc.real.element.loop import RealLoop
 from minitopo_dc.real.element.native import RealNativeElement, RealNativeLoop
 from minitopo_dc.real.element.packets import Wire
 from minitopo_dc.real.element.process import RealElement

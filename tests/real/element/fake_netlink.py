@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from minitopo_dc.real.element.kernel.loop import clock
+from minitopo_dc.real.element.loop import clock
 from tests.real.element.fakes import FakePacket
 
 PACKET, VERDICT = 3 << 8 | 0, 3 << 8 | 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from minitopo_dc.pdcp import SnFormat, sn_format
-from minitopo_dc.real.element.kernel.loop import RealLoop
+from minitopo_dc.real.element.loop import RealLoop
 from minitopo_dc.real.element.packets import Record, Take, departures, pdu_packets, pdus, sdus
 from minitopo_dc.router.drivers import LegDriver, ReceiveDriver, TransmitDriver
 from minitopo_dc.scenario import Pdcp

@@ -13,7 +13,7 @@ from minitopo_dc.capture.layers import PdcpData18, PdcpNrUdp
 from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.real.element import captures as module
 from minitopo_dc.real.element.captures import Captures
-from minitopo_dc.real.element.kernel.loop import RealLoop
+from minitopo_dc.real.element.loop import RealLoop
 from minitopo_dc.router.drivers import LegDriver
 from minitopo_dc.scenario import Pdcp
 from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer

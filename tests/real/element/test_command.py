@@ -11,9 +11,8 @@ import pytest
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.real.element import __main__ as command
-from minitopo_dc.real.element.kernel.loop import RealLoop
-from minitopo_dc.real.element.kernel.process import ElementError
-from minitopo_dc.real.element.kernel.rules import RuleError
+from minitopo_dc.real.element.loop import ElementError, RealLoop
+from minitopo_dc.real.element.rules import RuleError
 from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.trace import TraceError
 

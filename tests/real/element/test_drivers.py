@@ -11,9 +11,9 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.native import library
 from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.real.element.__main__ import python_reason
-from minitopo_dc.real.element.kernel.loop import RealLoop
-from minitopo_dc.real.element.kernel.rules import leg_mark
+from minitopo_dc.real.element.loop import RealLoop
 from minitopo_dc.real.element.packets import Datagram, Wire
+from minitopo_dc.real.element.rules import leg_mark
 from minitopo_dc.router.drivers import LegDriver
 from minitopo_dc.scenario import Pdcp
 from minitopo_dc.scenario.element import ElementSettings

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.link import LegStatistics
 from minitopo_dc.real.element import kernel_leg as module
-from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel_leg import FIFO, NETEM, ROOM, TBF, KernelLeg, timeline
+from minitopo_dc.real.element.loop import ElementError
 from minitopo_dc.scenario import LegDirection, kernel_rates
 from tests.real.element.fakes import MS, Clock
 

@@ -15,11 +15,11 @@ import pytest
 
 from minitopo_dc.capture import read_capture
 from minitopo_dc.pdcp import LegReception, append_trailer, decode_report, sn_format
+from minitopo_dc.real.element import loop as loop_module
 from minitopo_dc.real.element import native, process
-from minitopo_dc.real.element.kernel import loop as loop_module
-from minitopo_dc.real.element.kernel.process import ElementError
-from minitopo_dc.real.element.kernel.queues import QueueDrops
-from minitopo_dc.real.element.kernel.rules import leg_mark
+from minitopo_dc.real.element.loop import ElementError
+from minitopo_dc.real.element.queues import QueueDrops
+from minitopo_dc.real.element.rules import leg_mark
 from tests.native.extension import needs_native
 from tests.real.element.fake_host import LEGS, RADIO, RECEIVER, REFUSED, SENDER, Host
 from tests.real.element.fake_netlink import FakeNetlinkQueues

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minitopo_dc.real.element import loop as loop_module
 from minitopo_dc.real.element import radio_link
-from minitopo_dc.real.element.kernel import loop as loop_module
-from minitopo_dc.real.element.kernel.process import ElementError
+from minitopo_dc.real.element.loop import ElementError
 from minitopo_dc.real.element.radio_link import BUDGET, Cable, RadioInterface, Tap, read_ends
 from minitopo_dc.scenario import LegDirection
 from tests.real.element.fakes import MS, Clock

@@ -12,8 +12,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 
 from minitopo_dc.pdcp import Feedback, FeedbackStatistics, LegReception, Report, encode_report
-from minitopo_dc.real.element.kernel.injection import ReportReceiver
-from minitopo_dc.real.element.kernel.process import ElementError
+from minitopo_dc.real.element.injection import ReportReceiver
+from minitopo_dc.real.element.loop import ElementError
 from minitopo_dc.router.ip import udp_datagram
 
 

@@ -27,7 +27,7 @@ from minitopo_dc.pdcp import (
     split_trailer,
 )
 from minitopo_dc.real.element import packets as packets_module
-from minitopo_dc.real.element.kernel.loop import RealLoop
+from minitopo_dc.real.element.loop import RealLoop
 from minitopo_dc.real.element.packets import Datagram, departures
 from minitopo_dc.router.drivers import LegDriver
 from minitopo_dc.router.ip import may_be_forwarded

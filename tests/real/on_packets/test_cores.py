@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.real.element.kernel.injection import TTL_OFFSET
-from minitopo_dc.real.element.kernel.process import inside
+from minitopo_dc.real.element.injection import TTL_OFFSET
+from minitopo_dc.real.element.loop import inside
 from tests.native.extension import needs_native
 from tests.real.element.fakes import ones_complement_sum
 from tests.real.element.options import FORWARDED, REFUSED

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from minitopo_dc.fields import IpVersion
-from minitopo_dc.link.queue.discipline import Ecn
+from minitopo_dc.link.discipline import Ecn
 from minitopo_dc.real.calibration import Arrivals
-from minitopo_dc.real.element.kernel.process import inside
+from minitopo_dc.real.element.loop import inside
 from minitopo_dc.real.hosts import EmulatedHost
 from minitopo_dc.real.run import run_real
 from minitopo_dc.runners.processes.udp_socket import receive_with_ecn, set_receive_buffer, use_ecn

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from minitopo_dc.real.element.kernel.process import inside
+from minitopo_dc.real.element.loop import inside
 from minitopo_dc.real.hosts import EmulatedHost
 from minitopo_dc.scenario.addresses import SERVER_PORT
 from tests.real.element.fakes import ones_complement_sum

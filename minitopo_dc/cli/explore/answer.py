@@ -1,0 +1,291 @@
+"""The answer to a form: the runs of its ways in processes that stay, and the picture of them.
+
+The first seed is drawn as soon as it is run, then all seeds, then what another primary leg makes of
+it. What a newer form has overtaken ends.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from io import BytesIO
+from pathlib import Path
+from threading import Condition, Thread
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from minitopo_dc import plots
+from minitopo_dc.campaign.campaign import Campaign
+from minitopo_dc.campaign.executors import Results, Scenarios, perform, pooled
+from minitopo_dc.cli.explore.form import Form
+from minitopo_dc.clocks import build_missing
+from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.numbers import significant
+from minitopo_dc.plots import theme
+from minitopo_dc.pool import Pool
+from minitopo_dc.results import client_rate, leg_series
+from minitopo_dc.results.measures.account import reordering_wait_ms
+from minitopo_dc.results.tables.runs import LEG_BYTES
+from minitopo_dc.runs.perform import Retries
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.scratch import scratch
+from minitopo_dc.ways import LABEL, Comparison
+
+MOST_S: Final = 120.0
+"""A turn of runs that has not ended by then is given up."""
+PATIENCE_S: Final = 1.0
+"""How long a run that is overtaken may go on: it ends sooner than a new process begins."""
+DELAYS = ("queue", "propagation", "reordering")
+"""What the delay of a packet consists of."""
+
+
+def mean_delays_ms(run: Path) -> dict[str, float]:
+    """Return how long a downlink packet waits on the mean, and where (`DELAYS`).
+
+    Queue and propagation follow from the samples of the packets that were there, by Little's law;
+    the queue has the time of the transmission. PDCP counts the wait for the order itself.
+
+    Raises:
+        ResultError: a file of the run is missing or broken.
+    """
+    packets, there = 0, np.zeros(2)
+    for _, rows in leg_series(run).groupby("leg"):
+        packets += rows["delivered_packets"].max()
+        there += np.trapezoid(rows[["queue_packets", "air_packets"]], rows["time_s"], axis=0)
+    queue, air = (1000 * there / max(1, packets)).tolist()
+    wait = reordering_wait_ms(run)
+    return dict(zip(DELAYS, (queue, air, 0.0 if math.isnan(wait) else wait), strict=True))
+
+
+@cache
+def _pool() -> Pool:
+    """Return the processes of all pages of this process."""
+    return Pool(perform, len(os.sched_getaffinity(0)))
+
+
+class Turns:
+    """A lock that is given to those who wait in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[object] = deque()
+        self._changed = Condition()
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Hold the lock in a block."""
+        mine = object()
+        with self._changed:
+            self._waiting.append(mine)
+            self._changed.wait_for(lambda: self._waiting[0] is mine)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._waiting.popleft()
+                self._changed.notify_all()
+
+
+_turns = Turns()
+
+
+def warm_up(form: Form) -> None:
+    """Run a form's first seed, so that all processes have begun when the first page is opened."""
+    with suppress(MinitopoDcError), scratch() as place:
+        next(comparisons(form.ways(), form.seeds()[:1], place, lambda: False), None)
+
+
+def comparisons(
+    ways: Mapping[str, Scenario], seeds: Sequence[int], place: Path, is_old: Callable[[], bool]
+) -> Iterator[Comparison]:
+    """Yield the comparison of ways with the first seed, with all, and with other primary legs.
+
+    Their runs have the mean delays of a packet beside their measures: `queue_ms`, ... (`DELAYS`).
+
+    Args:
+        ways: scenarios by their names.
+        seeds: those of each way.
+        place: the directory of the runs.
+        is_old: whether nobody wants the answer any more; it ends then.
+
+    Raises:
+        InputError: a value is wrong.
+        MinitopoDcError: a run took too long, or its process ended.
+    """
+    build_missing(ways.values())
+    cases = [(scenario, {LABEL: name}) for name, scenario in ways.items()]
+    how: Any = {"executor": partial(_by_turns, is_old), "progress": False}
+    for some in dict.fromkeys((tuple(seeds[:1]), tuple(seeds))):
+        made = Comparison(Campaign(place, cases, some, title="Comparison").run(**how), place)
+        if not _is_whole(made, is_old):
+            return
+        yield made
+    made = made.with_roles(ways, seeds, **how)
+    if made.roles is not None and not is_old():
+        yield made
+
+
+def _is_whole(made: Comparison, is_old: Callable[[], bool]) -> bool:
+    """Add the delays to runs; return False where some are missing, as they are overtaken."""
+    if (made.runs["status"] == "missing").any():
+        if is_old():
+            return False
+        raise MinitopoDcError(f"given up: not done after {MOST_S:g} s; a smaller size may be")
+    places = [made.directory / run for run in made.runs["run"]]
+    good = made.runs["status"] == "ok"
+    delays = [mean_delays_ms(run) if ok else {} for run, ok in zip(places, good, strict=True)]
+    for part in DELAYS:
+        made.runs[f"{part}_ms"] = [own.get(part, math.nan) for own in delays]
+    return True
+
+
+def _by_turns(
+    is_old: Callable[[], bool], scenarios: Scenarios, retries: Retries, working: Path
+) -> Results:
+    """Make runs, some at a time, between which other pages have their turn."""
+    names, number = [*scenarios], 2 * len(os.sched_getaffinity(0))
+    for begin in range(0, len(names), number):
+        lot = {name: scenarios[name] for name in names[begin : begin + number]}
+        with _turns.taken():
+            if is_old():
+                return
+            until = partial(_until, time.monotonic() + MOST_S, is_old, [])
+            yield from pooled(_pool(), until, lot, retries, working)
+
+
+def _until(most_s: float, is_old: Callable[[], bool], since: list[float]) -> float:
+    """Return when runs are given up: soon after it is first seen that they are old."""
+    if is_old():
+        since.append(time.monotonic())
+    return min(most_s, since[0] + PATIENCE_S) if since else most_s
+
+
+class Newest:
+    """Answers the newest request in a thread of its own; those that came before it are dropped.
+
+    Args:
+        answer: gets a request, and a function that tells whether a newer one waits.
+    """
+
+    def __init__(self, answer: Callable[[Any, Callable[[], bool]], None]) -> None:
+        self._answer, self._changed = answer, Condition()
+        self._waiting: list[Any] = []
+        self._thread: Thread | None = None
+        self._is_closed = False
+
+    def ask(self, request: Any) -> None:
+        """Have a request answered, in place of one that waits."""
+        with self._changed:
+            self._waiting = [request]
+            if self._thread is None and not self._is_closed:
+                self._thread = Thread(target=self._work, daemon=True)
+                self._thread.start()
+
+    def settle(self) -> None:
+        """Wait until the newest request is answered."""
+        thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def close(self) -> None:
+        """End what is under way, and answer nothing more."""
+        with self._changed:
+            self._is_closed, self._waiting = True, []
+
+    def _is_old(self) -> bool:
+        return self._is_closed or bool(self._waiting)
+
+    def _work(self) -> None:
+        while (request := self._next()) is not None:
+            self._answer(request, self._is_old)
+
+    def _next(self) -> Any:
+        with self._changed:
+            if self._waiting:
+                return self._waiting.pop()
+            self._thread = None
+            return None
+
+
+SIZE_INCHES, DOTS_PER_INCH = (9.0, 5.6), 100
+NO_LAYOUT: Any = "none"
+MARGINS = {"left": 0.17, "right": 0.985, "top": 0.95, "bottom": 0.1, "wspace": 0.5, "hspace": 0.5}
+"""Fixed ones: to compute them takes longer than all of the runs."""
+THICK = 0.7
+LEAST_BIN_S, BINS = 0.02, 40
+"""The bins of a run's rate over time, each at least two samples wide."""
+
+
+@plots.style()
+def draw(comparison: Comparison, figure: Figure | None = None) -> Any:
+    """Draw what the ways did; of several seeds the bars are means, the curves those of the first.
+
+    Returns:
+        Two rows of two axes, of a new figure unless one is given.
+    """
+    figure = figure or Figure(layout=NO_LAYOUT)
+    figure.set(size_inches=SIZE_INCHES, dpi=DOTS_PER_INCH)
+    figure.subplots_adjust(**MARGINS)
+    grid, runs = theme.grid_of(figure, 2, 2), comparison.runs
+    bars, rate, carried, delay = grid.flat
+    plots.comparison(runs, ax=bars)
+    bars.set_title("")
+    first = runs[(runs["seed"] == runs["seed"].iloc[0]) & (runs["status"] == "ok")]
+    _rates(rate, {row["way"]: row for row in first.to_dict("records")}, comparison.directory)
+    ways = plots.ordered(runs["way"])
+    means = runs.groupby("way").mean(numeric_only=True).reindex(ways).fillna(0.0)
+    legs = [name for name in map(str, means) if name.startswith(LEG_BYTES)]
+    names = (f"leg {number}" for number in range(1, len(legs) + 1))
+    mega = [(means[leg] / 1e6).tolist() for leg in legs]
+    _stacks(carried, dict(zip(names, mega, strict=True)), theme.LEGS)
+    carried.set(title="carried by each leg", xlabel="MB of IP packets")
+    parts = {part: means.get(f"{part}_ms", means.iloc[:, 0] * 0).tolist() for part in DELAYS}
+    _stacks(delay, parts, [theme.DELAYS[part] for part in parts])
+    delay.set(title="delay of a packet", xlabel="ms, mean")
+    for axes in (carried, delay):
+        axes.set_yticks(range(len(ways)), ways)
+        axes.set_ylim(len(ways) - 0.4, -0.7 - 0.15 * len(ways))  # above them the parts' names
+        axes.grid(visible=False, axis="y")
+        axes.tick_params(axis="y", length=0)
+    return grid
+
+
+def png_of(grid: Any) -> bytes:
+    """Return the figure of such axes as a PNG at the size of a screen."""
+    file = BytesIO()
+    canvas: Any = FigureCanvasAgg(grid[0, 0].figure)
+    canvas.print_png(file)  # `savefig` would draw it twice
+    return file.getvalue()
+
+
+def _rates(axes: Axes, runs: Mapping[str, Mapping[Any, Any]], directory: Path) -> None:
+    for way, look in plots.looks(runs).items():
+        bin_s = max(LEAST_BIN_S, runs[way]["completion_s"] / BINS)
+        (rate,) = plots.rates(client_rate(directory / runs[way]["run"], bin_s)).values()
+        line: dict[str, Any] = {"color": look.colour, "linestyle": look.dash}
+        axes.plot(*rate, label=way, **line)
+    axes.set(title="received over time", xlabel="time (s)", ylabel="Mbit/s")
+    axes.set(xlim=(0, None), ylim=(0, None))
+    if axes.lines:
+        axes.legend(loc="best", ncols=2)
+
+
+def _stacks(axes: Axes, parts: Mapping[str, Sequence[float]], colours: Sequence[str]) -> None:
+    sums = np.zeros(len(next(iter(parts.values()), ())))
+    for (name, values), colour in zip(parts.items(), colours, strict=False):
+        axes.barh(range(len(sums)), values, THICK, left=sums, color=colour, label=name)
+        sums = sums + np.asarray(values)
+    for place, total in enumerate(sums):
+        beyond: Any = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+        axes.annotate(significant(float(total)) if total else "none", (total, place), **beyond)
+    axes.set_xlim(0, 1.15 * max(sums, default=1.0) or 1.0)
+    if axes.containers:
+        axes.legend(loc="upper left", ncols=len(parts), borderaxespad=0.1)

@@ -1,1 +1,0 @@
-"""Cells: a capacity that the downlinks of several legs, and background users, share by slots."""

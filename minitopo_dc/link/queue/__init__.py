@@ -1,1 +1,0 @@
-"""Active queue management of a leg's queue: disciplines that mark or drop packets of it."""

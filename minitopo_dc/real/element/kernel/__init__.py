@@ -1,1 +1,0 @@
-"""What the element uses of the kernel: queues, rules, interfaces, time."""

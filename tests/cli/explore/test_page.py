@@ -1,0 +1,196 @@
+"""The page without a browser: a change of a field, and what the page shows then."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import minitopo_dc as dc
+from minitopo_dc.campaign.store import make_table
+from minitopo_dc.cli import explore as package
+from minitopo_dc.cli.explore import answer
+from minitopo_dc.cli.explore.answer import Newest, Turns, draw, png_of
+from minitopo_dc.cli.explore.form import Form
+from minitopo_dc.cli.explore.page import Page
+from minitopo_dc.pool import Killed
+from minitopo_dc.ways import Comparison
+from tests.quic.extension import needs_picoquic
+
+DC = "DC (papers')"
+SMALL: dict[str, Any] = {"size": 0.3, "repetitions": 1, "dc": "papers"}
+
+
+def runs_of(page: Page) -> pd.DataFrame:
+    assert page.comparison is not None
+    return page.comparison.runs
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    page = dc.explore(**SMALL)
+    page.settle()
+    yield page
+    page.close()
+
+
+@needs_picoquic
+def test_a_page_begins_with_a_verdict_and_a_picture_of_each_way(page: Page) -> None:
+    runs = runs_of(page).set_index("way")
+    assert [*runs.index] == ["leg 1", "leg 2", DC, "MP-QUIC"]
+    assert page.comparison is not None
+    assert "1 seed, more are needed for an interval" in page.verdict.object
+    assert page.verdict.object.startswith("DC (papers&#x27;) ")
+    assert page.alone.object.startswith("The better leg alone is leg 1: ")
+    assert page.picture.object.startswith(b"\x89PNG")
+    assert re.fullmatch(r"\d+\.\d\d s from the change to the picture", page.time.object)
+    assert runs["propagation_ms"]["leg 1"] == pytest.approx(10, abs=3)  # from samples
+    waits = runs["reordering_ms"]
+    assert waits[DC] > waits["leg 1"] == waits["MP-QUIC"] == 0
+    assert "With leg 2 as the primary one" in page.notes.object
+
+
+@needs_picoquic
+def test_a_change_changes_all_and_a_wrong_one_is_told_beside_its_field_until_mended(
+    page: Page,
+) -> None:
+    before = page.picture.object
+    second = page._legs[1].numbers
+    second["legs"].text.value = "12Mbit"
+    page.settle()
+    assert page.picture.object != before
+    assert "rate_mbps: 12" in page.words["YAML"].value
+    second["delay"].text.value = "<3x>"
+    page.settle()
+    assert "&lt;3x&gt; is no number" in second["delay"].problem.object
+    assert page._legs[0].numbers["delay"].problem.object == ""
+    second["delay"].text.value = "40"
+    page.settle()
+    assert page.error.object == second["delay"].problem.object == ""
+
+
+@needs_picoquic
+def test_a_carrier_brings_its_own_values(page: Page) -> None:
+    page._legs[0].capacity.value = "nr-tdd-100"
+    page.settle()
+    assert page._legs[0].numbers["queue"].value == "4096/2000"
+    assert page.form.legs[0] == "nr-tdd-100"
+    assert page.ways()["leg 1"].legs[0] == dc.nr()
+    page._legs[0].capacity.value = "rate"
+    page.settle()
+
+
+@needs_picoquic
+def test_what_is_saved_can_be_read_again(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page._save(None)
+    [root] = (tmp_path / "results").iterdir()
+    pd.testing.assert_series_equal(dc.load(root)["goodput_mbps"], runs_of(page)["goodput_mbps"])
+    names = {"goodput.png", "timeline.png", "verdict.json", "runs.csv"}
+    assert names <= {path.name for path in root.iterdir()}
+    assert str(root) in page.saved.object
+
+
+@needs_picoquic
+def test_a_page_gives_its_ways_and_its_figure_to_other_cells(page: Page) -> None:
+    assert page.ways()[DC].workload == dc.Download(size_mb=0.3)
+    assert page.plot().shape == (2, 2)
+    assert "minitopo-dc compare" in repr(page)
+
+
+@needs_picoquic
+def test_many_quick_changes_leave_the_last_picture_and_the_files_of_one(page: Page) -> None:
+    for number in range(30):
+        page.seed.value = str(100 + number)
+        time.sleep(0.01)
+    page.settle()
+    assert set(runs_of(page)["seed"]) == {129}
+
+
+@needs_picoquic
+def test_a_closed_page_ends_its_work_and_removes_its_files() -> None:
+    page = dc.explore(**SMALL | {"size": 50})
+    begin = time.monotonic()
+    page.close()
+    assert time.monotonic() - begin < answer.MOST_S
+    assert page.comparison is None
+    page.seed.value = "7"
+    assert page._newest._thread is None
+
+
+def test_runs_that_all_failed_have_a_picture_without_numbers(tmp_path: Path) -> None:
+    rows = [{"way": way, "seed": 1, "status": "failed", "run": ""} for way in ("leg 1", "DC")]
+    grid = draw(Comparison(make_table(rows, ["way"], ["goodput_mbps"], tmp_path), tmp_path))
+    assert [text.get_text() for text in grid[0, 0].texts] == ["none", "none"]
+    assert png_of(grid).startswith(b"\x89PNG")
+
+
+def test_a_missing_package_is_one_line_that_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(package, "find_spec", lambda _: None)
+    monkeypatch.delitem(sys.modules, "minitopo_dc.cli.explore.page")
+    with pytest.raises(dc.InputError, match=r"explore needs panel: pip install .*notebooks"):
+        dc.explore()
+
+
+def test_only_the_newest_of_waiting_requests_is_answered() -> None:
+    begun, go, answered = Event(), Event(), []
+
+    def answer(request: int, is_old: Callable[[], bool]) -> None:
+        begun.set()
+        go.wait(10)
+        answered.append((request, is_old()))
+
+    newest = Newest(answer)
+    newest.ask(1)
+    begun.wait(10)
+    newest.ask(2)
+    newest.ask(3)
+    go.set()
+    newest.settle()
+    assert answered == [(1, True), (3, False)]
+
+
+def test_turns_are_taken_in_the_order_of_asking() -> None:
+    turns, taken = Turns(), []
+
+    def take(number: int) -> None:
+        with turns.taken():
+            taken.append(number)
+
+    threads = [Thread(target=take, args=(number,)) for number in range(5)]
+    with turns.taken():
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            while len(turns._waiting) <= number:
+                time.sleep(0.001)
+    for thread in threads:
+        thread.join()
+    assert taken == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [(Killed(-9), "killed again and again"), (dc.InputError("no such leg"), "no such leg")],
+)
+def test_a_run_whose_process_ends_or_that_cannot_be_made_is_the_page_s_error(
+    outcome: Any, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Pool:
+        def results(self, calls: list[Any], _: Any) -> list[tuple[int, Any]]:
+            return [(place, outcome) for place in range(len(calls))]
+
+    monkeypatch.setattr(answer, "_pool", Pool)
+    ways = Form.of_values(None, SMALL).ways()
+    with pytest.raises(dc.MinitopoDcError, match=words):
+        [*answer.comparisons(ways, [1], tmp_path / "runs", lambda: False)]
