@@ -33,18 +33,23 @@ NAMES = ("thesis", "cellular", "mpquic_design", "mesh")
 HELD_OUT = "held out"
 CLAIMS = "claims"
 """What the fits call the claims of a study in place of an item."""
+INDEX, FEW = "Jain's index", 2
+"""The curve of Jain's index, and the most runs with which a test has next to no power."""
+WEAK = ", Jain's index or n < 3"
 NOTES = """
 `python scripts/findings.py` writes this page from recorded runs, all on the virtual clock. It has
 each published number of five texts beside ours. A kind is data, not judgement: `fits.csv` of a
 study lists each parameter that was chosen with published numbers in view.
 
-*Predicted*: no parameter was chosen with this number in view. *Fitted*: a parameter was, and
+*Predicted*: no parameter that acts on this number was chosen with the paper's in view. *Held out*:
+one was, with others in view. *Fitted*: a parameter was chosen with this number in view, and
 *selected*: a seed, a version or a condition was chosen because this number then agrees.
 
-A number is *near* within 5 %. The test is Welch's; where ours is a single run it is taken to have
-the deviation of theirs. *Two means* are those that differ at 5 %, of which chance alone would make
-one in twenty. *Reproduced* is what is near and no two means. A number without a published
-deviation cannot be tested, and is not called reproduced. A bias is the mean signed error.
+A number is *near* within 5 %. Of Jain's index, which is 1 at most, and of one or two runs that is
+no evidence: the first table counts them apart. The test is Welch's; where ours is a single run it
+is taken to have the deviation of theirs. *Two means* are those that differ at 5 %, of which chance
+alone would make one in twenty. *Reproduced* is what is near and no two means. A number without a
+published deviation cannot be tested, and is not called reproduced. A bias is the mean signed error.
 """
 SPLITS = """
 The errors of numbers by which a parameter was chosen, and of those at which it acts and which were
@@ -112,10 +117,15 @@ class Study:
         return table.assign(kind=self.kinds(cells))
 
     def kinds(self, cells: pd.DataFrame) -> pd.Series[str]:
-        """Return the kind of each cell: that of the first fit that has it, or predicted."""
+        """Return the kind of each cell: that of the first fit that has it, held out, or predicted.
+
+        A cell is held out where a parameter acts that was chosen by others of the same paper.
+        """
         kind = pd.Series("predicted", cells.index)
-        for fit in self.fits[~self.fits["role"].str.startswith(HELD_OUT)][::-1].itertuples():
-            kind[matching(cells, fit)] = str(fit.role)
+        apart = self.fits["role"].str.startswith(HELD_OUT)
+        for fits in (self.fits[apart].assign(role=HELD_OUT), self.fits[~apart][::-1]):
+            for fit in fits.itertuples():
+                kind[matching(cells, fit)] = str(fit.role)
         return kind
 
     def splits(self) -> Iterator[pd.DataFrame]:
@@ -180,6 +190,8 @@ def papers(studies: list[Study]) -> str:
 
 def totals(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the agreement by paper and kind; of all papers without what was run once more."""
+    weak = cells["curve"].eq(INDEX) | cells["runs"].le(FEW)
+    cells = cells.assign(kind=cells["kind"].where(~weak, cells["kind"] + WEAK))
     once = cells[cells["set_up"] == ""].assign(paper="all")
     table = agreement(pd.concat([cells, once]), ["paper", "kind"])
     # Errors of losses near 0 are hundreds of percent: a mean over all papers says nothing.

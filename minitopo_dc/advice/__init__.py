@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from minitopo_dc.advice.candidates import candidates_of, judged_of
+from minitopo_dc.advice.dependence import dependence
 from minitopo_dc.advice.sequence import Advice, Progress, Runs, decide
 from minitopo_dc.campaign.executors import local
 from minitopo_dc.clocks import build_missing, chosen_jobs
@@ -103,8 +104,9 @@ def advise(
             for number, stack in enumerate(known, 1):
                 runs.until = begin + (until - begin) * number / len(known)
                 made.append(decide(stack, runs))
+            depends = dependence(known[0], runs)
     near = neighbours_of(base, known[0].stack, judged.margin)
-    return replace(made[0], neighbours=near, others=tuple(made[1:]))
+    return replace(made[0], depends=depends, neighbours=near, others=tuple(made[1:]))
 
 
 def overhead_s(imports_s: float) -> float:

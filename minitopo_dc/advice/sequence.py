@@ -115,6 +115,8 @@ class Advice:
     """Of runs that failed, in a sentence each."""
     seed_s: float = 0.0
     """What a seed of both took on this machine, in s of the wall clock."""
+    depends: str = ""
+    """Which changes of the network would give another outcome (`dependence`); empty: not known."""
     neighbours: Mapping[str, Any] | None = None
     """What the study found near the network; None: it has no such stack, workload or legs."""
     others: tuple[Advice, ...] = ()
@@ -156,7 +158,7 @@ class Advice:
             advice = ADVICE.get(self.stopped, "") if self.outcome == "open" else ""
             advice = advice.format(seed_s=significant(self.seed_s, 2))
             yield f"{self._how_sure(self.look)}, {margin}{advice}."
-        yield from filter(None, (self.why, *self.beside, *self.failed))
+        yield from filter(None, (self.why, self.depends, *self.beside, *self.failed))
         if self.neighbours is not None:
             yield str(self.neighbours["sentence"])
 
@@ -194,11 +196,11 @@ class Advice:
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for what there is not."""
         judged = self.judged.criterion
-        own = ("stack", "sentence", "dual", "multipath", "stopped", "why", "failed", "neighbours")
+        own = ("stack", "sentence", "dual", "multipath", "stopped", "why", "depends", "failed")
         return {
             "outcome": OUTCOMES[self.outcome][0],
             "sentences": list(self.sentences()),
-            **{name: getattr(self, name) for name in own},
+            **{name: getattr(self, name) for name in (*own, "neighbours")},
             **{name: getattr(judged, name) for name in ("measure", "unit", "difference_unit")},
             "margin": self.judged.margin,
             "found": self.look and self.look.to_json(),

@@ -33,9 +33,9 @@ from minitopo_dc.pdcp import (
     WaitingTime,
     decode_report,
     sees_legs,
-    sn_format,
 )
 from minitopo_dc.pdcp.report import HEADER_BYTES, MAX_BYTES
+from minitopo_dc.pdcp.transmitting.buffers import SduBuffer
 from minitopo_dc.pdcp.transmitting.legs import LEAD_NS
 
 TAKEN, STALE, IMPOSSIBLE = range(3)
@@ -54,33 +54,38 @@ class NativeTransmitter:
 
     def __init__(
         self,
+        sn_format: SnFormat,
         policy: SplitPolicy,
-        states: Sequence[NativeLeg],
         *,
-        sn_bits: int,
+        legs: int,
+        states: Sequence[NativeLeg],
         reports: bool = False,
-        waits: bool = False,
+        waiting: SduBuffer[Any] | None = None,
         early: bool = False,
-        buffer_limits: tuple[int | None, int | None] = (None, None),
-        discard_timer: int | None = None,
         flow_control: Sequence[FlowControl] = (),
         mark_above: int | None = None,
+        recovery: None = None,
+        duplication: None = None,
+        failures: None = None,
     ) -> None:
-        """Make an entity over legs; if it `waits`, SDUs wait for a leg as in `SduBuffer`."""
-        check_legs(len(states))
+        """Make an entity of what `TransmittingEntity` takes, whose legs are in C."""
+        assert recovery is duplication is failures is None  # C has none (`native_obstacle`)
+        check_legs(legs)
         module = library()
         self._ffi, self._lib = module.ffi, module.lib
         self.policy = policy
         self._states = tuple(states)  # they have to live as long
+        waits = waiting is not None
         self._follows = waits or bool(flow_control)
-        numbers = sn_format(sn_bits)
-        self._mask = numbers.modulus - 1
-        self.asked = None if has_twin(policy) else AskedPolicy(policy, len(states), may_wait=waits)
+        self._mask = sn_format.modulus - 1
+        self.asked = None if has_twin(policy) else AskedPolicy(policy, legs, may_wait=waits)
         """A split policy that C asks; None: it is in C."""
-        split = native_policy(policy, len(states)) if self.asked is None else self.asked.pointer
+        split = native_policy(policy, legs) if self.asked is None else self.asked.pointer
+        packets, size = (None, None) if waiting is None else (waiting.packets, waiting.size)
+        discard_timer = None if waiting is None else waiting.discard_timer
         made = self._lib.transmit_new(
-            *(sn_bits, numbers.size, len(states), [leg.pointer for leg in states]),
-            *(split, reports, waits, early, *map(native_limit, buffer_limits)),
+            *(sn_format.bits, sn_format.size, legs, [leg.pointer for leg in states]),
+            *(split, reports, waits, early, native_limit(packets), native_limit(size)),
             *map(to_c_time, (discard_timer, LEAD_NS if sees_legs(policy) else None)),
         )
         self.pointer = self._ffi.gc(made, self._lib.transmit_free)
@@ -90,7 +95,7 @@ class NativeTransmitter:
         for leg, control in enumerate(flow_control):
             state = random_state(Random(control.seed))
             self._lib.transmit_behind(self.pointer, leg, self._native(control), state)
-        self.feedback = NativeFeedback(self, len(states)) if reports else None
+        self.feedback = NativeFeedback(self, legs) if reports else None
         self._counters = self._ffi.new("transmit_counters *")
 
     def disown(self) -> None:

@@ -61,13 +61,13 @@ from minitopo_dc.pdcp.statistics import (
     WaitingTime,
 )
 from minitopo_dc.pdcp.timers import DISCARD_TIMER_MS, INFINITE, T_REORDERING_MS, Timer
-from minitopo_dc.pdcp.transmitting.buffers import Recovery, SduBuffer
+from minitopo_dc.pdcp.transmitting.buffers import Pdu, Recovery, SduBuffer
 from minitopo_dc.pdcp.transmitting.duplication import (
     SMALL_BYTES,
     DuplicationRule,
     SelectiveDuplication,
 )
-from minitopo_dc.pdcp.transmitting.entity import Pdu, TransmittingEntity
+from minitopo_dc.pdcp.transmitting.entity import TransmittingEntity
 from minitopo_dc.pdcp.transmitting.feedback import Feedback, LegFailures
 from minitopo_dc.pdcp.transmitting.flow_control import DeliveryStatus, FlowControl
 

@@ -30,8 +30,6 @@ DASHES: Sequence[Any] = ("-", (0, (4, 1.4)), (0, (1, 1.4)))
 RECEIVED = "received\n(Mbit/s)"
 CAPACITY, LOST = "capacity", "packets lost"
 """Lines that are drawn as an area, and as ticks at the top of their panel."""
-PART_COLOURS = dict(zip(PARTS, map(str, np.linspace(0.15, 0.9, len(PARTS))), strict=True))
-"""Greys of the parts of packets' delays, each an area on top of those of the parts before it."""
 MOST_BINS, LEAST_SAMPLES = 100, 2
 """More bins of a run are noise at this width; with fewer samples a bin, rates would show where in
 it the samples were."""
@@ -306,8 +304,8 @@ def _grid(
 def _draw(axes: Axes, name: str, line: Line, **look: Any) -> None:
     if name == CAPACITY:
         axes.fill_between(*line, step="post", color="0.88", linewidth=0, label=name)
-    elif name in PART_COLOURS:
-        axes.fill_between(*line, color=PART_COLOURS[name], linewidth=0, label=name)
+    elif name in theme.DELAYS:
+        axes.fill_between(*line, color=theme.DELAYS[name], linewidth=0, label=name)
     elif name == LOST:
         ticks: Any = {"color": theme.LOST, "markersize": 4, "clip_on": False}
         axes.plot(*line, "|", transform=axes.get_xaxis_transform(), label=name, **ticks)

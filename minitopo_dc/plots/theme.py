@@ -90,6 +90,16 @@ OTHER_STACK = r"\btcp\b|\bnoq\b"
 """Ways of one leg and DC whose name has this are not filled: their hue is that over QUIC."""
 LOST, TIE, LINE, INK = "#B2182B", "#D9D9D9", "#333333", "#111111"
 """The colours of lost packets, of a tie, of lines at a value, and of what is of no way."""
+DELAYS = {
+    "split": "#262626",
+    "queue": "#332288",
+    "air": "#737373",
+    "rlc": "#8C8C8C",
+    "propagation": "#C8C8C8",
+    "reordering": "#999933",
+    "receive_buffer": "#EBEBEB",
+}
+"""The colours of the parts of packets' delays, to be told apart in grey."""
 DIVERGING, RISING = "RdBu", "viridis"
 """Colours of maps: above a level that of DC, below it that of multipath; and from low to high."""
 

@@ -264,7 +264,7 @@ def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
     """
     if (reason := ipv6_obstacle(scenario)) is not None:
         raise RunFailedError(reason)
-    scenario = resolve_scenario(scenario).scenario
+    scenario = resolve_scenario(scenario)
     settings = router_settings(scenario, directory)
     sizes = (len(scenario.legs), len(scenario.real.backhaul))
     with registered(), network(*sizes, scenario.ip_version) as hosts:

@@ -44,7 +44,7 @@ def bound_mbps(scenario: Scenario, start_s: float = 0.0) -> float | None:
     """
     if scenario.flows or scenario.workload.kind not in BOUNDED:
         return None
-    scenario, workload = resolve_scenario(scenario).scenario, scenario.workload
+    scenario, workload = resolve_scenario(scenario), scenario.workload
     fluid, answer_s = _fluid(scenario, start_s)
     if isinstance(workload, Download) and workload.duration_s is not None:
         return fluid.arrived(workload.duration_s) / workload.duration_s / 1e6

@@ -29,7 +29,7 @@ from minitopo_dc.files import (
     replacing,
     write_json,
 )
-from minitopo_dc.scenario import BackgroundSettings, Leg, LegDirection, ResolvedScenario, Scenario
+from minitopo_dc.scenario import BackgroundSettings, Leg, LegDirection, Scenario, handovers_of
 from minitopo_dc.trace.model import LONGEST_FILE
 
 GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
@@ -44,14 +44,14 @@ KEPT = 256
 _OTHER = re.compile(r"[^A-Za-z0-9_.-]")
 
 
-def save_as_run(derived: ResolvedScenario, run: Path) -> None:
-    """Write the scenario, which can be run by itself, and the handovers of a rule."""
-    derived.scenario.save(run / DERIVED)
-    if derived.handovers is not None:
+def save_as_run(given: Scenario, resolved: Scenario, run: Path) -> None:
+    """Write the scenario that is run, which can be run by itself, and the handovers of a rule."""
+    resolved.save(run / DERIVED)
+    if (handovers := handovers_of(given)) is not None:
         with (run / HANDOVERS).open("w", encoding="utf-8", newline="") as file:
             rows = csv.writer(file)
             rows.writerow(["time_s", "old_leg", "new_leg"])
-            rows.writerows(derived.handovers)
+            rows.writerows(handovers)
 
 
 def load_as_run(run: Path) -> Scenario:

@@ -203,13 +203,20 @@ class AnyElement(ABC):
                 counters["receive"][receive.bearer]["reports_sent"] = receive.reports.made
         return counters
 
-    def _transmitting(self, bearer: TransmitBearer) -> TransmittingEntity[Any]:
-        """Return a transmitting entity in Python over the legs that can be seen."""
+    def _transmitting(
+        self,
+        bearer: TransmitBearer,
+        make: Callable[..., Any] = TransmittingEntity,
+    ) -> Any:
+        """Return a transmitting entity over the legs that can be seen.
+
+        `make` takes what `TransmittingEntity` takes.
+        """
         seen = [self._seen[number] for number in bearer.legs if number in self._seen]
         limits = self._settings.buffer_limits(bearer)
         control = self._settings.flow_control(bearer)
         return bearer.pdcp.transmitter(
-            len(bearer.legs), seen, buffer_limits=limits, flow_control=control
+            len(bearer.legs), seen, buffer_limits=limits, flow_control=control, make=make
         )
 
     def _reporters(self) -> Iterator[ReportSender]:

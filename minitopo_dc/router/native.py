@@ -46,26 +46,14 @@ class NativeTransmitDriver:
 
     def __init__(
         self,
-        settings: ElementSettings,
         bearer: TransmitBearer,
+        entity: NativeTransmitter,
         legs: Sequence[NativeLegDriver],
         router: Any,
     ) -> None:
-        """Make the entity of a bearer, which goes over these legs, and its driver."""
+        """Make the driver of a bearer's entity, which goes over these legs."""
         self.bearer = bearer.bearer
-        pdcp, policy = bearer.pdcp, bearer.pdcp.policy(len(legs))
-        self.entity = NativeTransmitter(
-            policy,
-            [leg.leg for leg in legs],
-            sn_bits=pdcp.sn_bits,
-            reports=pdcp.report_ms is not None,
-            waits=pdcp.sdus_wait(policy),
-            early=pdcp.numbering == "early",
-            buffer_limits=settings.buffer_limits(bearer),
-            discard_timer=pdcp.discard_timer_ms.ns,
-            flow_control=settings.flow_control(bearer),
-            mark_above=pdcp.mark_above_ns,
-        )
+        self.entity = entity
         self._lib = library.library().lib
         pointers = [leg.pointer for leg in legs]
         self.pointer = self._lib.router_transmit(
@@ -87,7 +75,7 @@ class NativeReceiveDriver:
         `keys` tell its legs apart: their numbers, or the indices of their interfaces.
         """
         self.bearer = bearer.bearer
-        self.entity = bearer.pdcp.receiver_of(NativeReceiver, len(keys))
+        self.entity = bearer.pdcp.receiver(len(keys), make=NativeReceiver)
         maker: Any = bearer.pdcp.report_maker(self.entity, len(keys), make=NativeReportMaker)
         self.reports = maker
         module = library.library()

@@ -295,7 +295,7 @@ def check_fields(scenario: Scenario) -> Scenario:
         SettingsError, TraceError: something is refused; the message says what is allowed.
         TransportLimitError: a transport cannot do what is asked of it, and all else is right.
     """
-    scenario = resolve_scenario(scenario).scenario
+    scenario = resolve_scenario(scenario)
     version, legs = scenario.ip_version, len(scenario.legs)
     _known_runner(scenario.transport, scenario.options, version, "")
     for n, flow in enumerate(scenario.resolved_flows):

@@ -74,11 +74,10 @@ def perform(
     write_version(directory)
     scenario.save(directory / "scenario.yaml")
     write_json(directory / "environment.json", facts, synced=False)
-    derived = resolve_scenario(scenario)
-    if derived.derived:
-        save_as_run(derived, directory)
+    run, more = resolve_scenario(scenario), dict[str, Any]()
+    if run is not scenario:
+        save_as_run(scenario, run, directory)
     keep_traces(scenario, directory)
-    run, more = derived.scenario, dict[str, Any]()
     result = blank_result(run, directory)
     if (reason := obstacle(scenario) or obstacle_here(run)) is not None:
         result = replace(result, status="unsupported", reason=reason)

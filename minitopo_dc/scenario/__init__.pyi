@@ -19,7 +19,7 @@ from .pdcp import Pdcp as Pdcp
 from .radio import Leg as Leg
 from .radio import lte as lte
 from .radio import nr as nr
-from .resolve import ResolvedScenario as ResolvedScenario
+from .resolve import handovers_of as handovers_of
 from .resolve import resolve_scenario as resolve_scenario
 from .scenario import Clock as Clock
 from .scenario import Core as Core

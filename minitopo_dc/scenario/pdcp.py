@@ -53,7 +53,6 @@ from minitopo_dc.registry import load_entry_points
 from minitopo_dc.scenario.layer2 import SettingOf
 from minitopo_dc.units import NS_PER_MS
 
-Receiver = TypeVar("Receiver")
 SPLIT_POLICIES = "minitopo_dc.split_policies"
 """The entry points that may register split policies."""
 
@@ -339,7 +338,8 @@ class Pdcp(Settings):
         *,
         buffer_limits: tuple[int | None, int | None] = (None, None),
         flow_control: Sequence[FlowControl] = (),
-    ) -> TransmittingEntity[Any]:
+        make: Callable[..., Any] = TransmittingEntity,
+    ) -> Any:
         """Return a transmitting entity for a bearer over `legs` legs.
 
         Args:
@@ -347,6 +347,7 @@ class Pdcp(Settings):
             states: the legs themselves, where they can be seen.
             buffer_limits: how many packets, and how many bytes, may wait; None: any number.
             flow_control: of each leg, where the nodes' queues are known (`ElementSettings`).
+            make: takes what `TransmittingEntity` takes.
 
         Raises:
             PolicyError: legs have to be seen, and `states` has not one for each.
@@ -358,7 +359,7 @@ class Pdcp(Settings):
         if self.leg_failure_ms is not None and self.report_ms is not None:
             after, interval = self.leg_failure_ms * NS_PER_MS, self.report_ms * NS_PER_MS
             failures = LegFailures(legs, after=round(after), interval=round(interval))
-        return TransmittingEntity(
+        return make(
             numbers,
             policy,
             legs=legs,
@@ -392,13 +393,12 @@ class Pdcp(Settings):
         behind = self.flow_control is not None and sees_legs(policy)
         return self.numbering == "late" or behind
 
-    def receiver(self, legs: int) -> ReceivingEntity[Any]:
-        """Return a receiving entity for a bearer over `legs` legs."""
-        return self.receiver_of(ReceivingEntity, legs)
+    def receiver(self, legs: int, *, make: Callable[..., Any] = ReceivingEntity) -> Any:
+        """Return a receiving entity for a bearer over `legs` legs.
 
-    def receiver_of(self, kind: Callable[..., Receiver], legs: int) -> Receiver:
-        """Return the same of a class that takes what `ReceivingEntity` takes."""
-        return kind(
+        `make` takes what `ReceivingEntity` takes.
+        """
+        return make(
             sn_format(self.sn_bits),
             t_reordering=self.t_reordering_ms,
             delivery=self.delivery,

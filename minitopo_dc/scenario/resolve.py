@@ -8,7 +8,6 @@ these.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil
@@ -43,30 +42,38 @@ TRACE_FIELDS = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps",
 """Fields of a direction that say which capacity its trace is."""
 
 
-@dataclass(frozen=True)
-class ResolvedScenario:
-    """The plain scenario of a run, and the handovers in it.
+def resolve_scenario(given: Scenario) -> Scenario:
+    """Return the scenario that is run, itself where it is plain already.
 
-    Attributes:
-        scenario: without `handover`, `mobility` and `trace_offset_s`: the given one when it has
-            none of them.
-        handovers: those that the rule makes until the run's time limit; None without a rule.
-        derived: whether it is another scenario than the given one.
-    """
-
-    scenario: Scenario
-    handovers: tuple[Handover, ...] | None = None
-    derived: bool = False
-
-
-def resolve_scenario(given: Scenario) -> ResolvedScenario:
-    """Return the scenario that is run; reads the legs' traces if there is a handover rule.
-
-    What only the other clock has is left out.
+    What only the other clock has is left out. The legs' traces are read if there is a handover
+    rule.
 
     Raises:
         SettingsError, TraceError: a trace is missing or wrong, or no leg ever has any capacity.
     """
+    begun = _without_rule(given)
+    if begun.handover is None:
+        return begun
+    rates = _rates(begun, "downlink")
+    if begun.handover.case == "sp":
+        return Scenario.check(_plain(begun) | {"legs": [_best_leg(begun, rates)]}, "handover")
+    return Scenario.check(_planned(begun, _plan(rates, begun.handover.rule()), rates), "handover")
+
+
+def handovers_of(given: Scenario) -> tuple[Handover, ...] | None:
+    """Return the handovers that a scenario's rule makes until the end of its traces; None: no rule.
+
+    Raises:
+        SettingsError, TraceError: as `resolve_scenario`.
+    """
+    begun = _without_rule(given)
+    if begun.handover is None or begun.handover.case == "sp":
+        return None
+    return _plan(_rates(begun, "downlink"), begun.handover.rule()).handovers
+
+
+def _without_rule(given: Scenario) -> Scenario:
+    """Return a scenario with all but its handover rule written out."""
     begun = given.of_its_clock()
     if begun.trace_offset_s:
         begun = _with_offset(begun)
@@ -75,24 +82,20 @@ def resolve_scenario(given: Scenario) -> ResolvedScenario:
     is_wired = begun.server_delay_ms or begun.is_proxied
     if begun.clock == "real" and is_wired and not begun.real.backhaul:
         begun = _with_wired_link(begun)
-    if begun.handover is None:
-        return ResolvedScenario(begun, derived=begun is not given)
-    rates = _rates(begun, "downlink")
-    if begun.handover.case == "sp":
-        values = _plain(begun) | {"legs": [_best_leg(begun, rates)]}
-        return ResolvedScenario(Scenario.check(values, "handover"), derived=True)
-    try:
-        plan = _plan(rates, begun.handover.rule())
-    except ValueError as error:
-        raise SettingsError(f"handover: {error}") from None
-    scenario = Scenario.check(_planned(begun, plan, rates), "handover")
-    return ResolvedScenario(scenario, plan.handovers, derived=True)
+    return begun
 
 
 @lru_cache(maxsize=MAX_CACHED)
 def _plan(rates: Rates, rule: HandoverRule) -> HandoverPlan:
-    """Return the plan of `plan_handovers`, cached for campaigns of many congestion controls."""
-    return plan_handovers(rates, rule, STEP_S)
+    """Return the plan of `plan_handovers`, cached for campaigns of many congestion controls.
+
+    Raises:
+        SettingsError: no leg ever has any capacity.
+    """
+    try:
+        return plan_handovers(rates, rule, STEP_S)
+    except ValueError as error:
+        raise SettingsError(f"handover: {error}") from None
 
 
 def _with_offset(given: Scenario) -> Scenario:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from minitopo_dc.link import CapacityLeg, RlcLeg, WifiPath
 from minitopo_dc.link.any_leg import Served
 from minitopo_dc.pdcp import (
     Pdu,
+    TransmittingEntity,
     classify_udp,
     sn_format,
 )
@@ -34,19 +35,21 @@ from minitopo_dc.virtual.packet import Flow, Packet, Take
 T = TypeVar("T")
 
 
-class PacketOnLeg:
-    """A packet with its COUNT on a leg, of which a real PDU has the end, its SN."""
+class PduOnLeg(Pdu[Packet]):
+    """A PDU on its way to the other element; of its number a real one has the end, its SN."""
 
-    __slots__ = ("_arrive", "bearer", "leg", "number", "packet")
+    __slots__ = ("_arrive", "bearer")
 
-    def __init__(
-        self, packet: Packet, pdu: tuple[int, int], leg: int, arrive: Callable[[PacketOnLeg], None]
-    ) -> None:
-        """Take a bearer's number and a COUNT, a leg's number, and who takes what crosses it."""
-        self.packet = packet
-        self.bearer, self.number = pdu
-        self.leg = leg
+    def __init__(self, bearer: int, arrive: Callable[[PduOnLeg], None], *fields: Any) -> None:
+        """Take a bearer's number, who takes what crosses the leg, and the fields of a `Pdu`."""
+        super().__init__(*fields)
+        self.bearer = bearer
         self._arrive = arrive
+
+    @property
+    def number(self) -> int:
+        """Return its COUNT."""
+        return self.count
 
     def accept(self) -> None:
         """Let the other element take the PDU."""
@@ -55,12 +58,12 @@ class PacketOnLeg:
     @property
     def ecn(self) -> int:
         """Return the packet's code point."""
-        return self.packet.ecn
+        return self.sdu.ecn
 
     def mark(self) -> None:
         """Set Congestion Experienced of the packet on this leg, not on others."""
-        self.packet = copy(self.packet)
-        self.packet.mark()
+        self.sdu = copy(self.sdu)
+        self.sdu.mark()
 
     @property
     def flow_id(self) -> bytes:
@@ -113,7 +116,7 @@ class VirtualElement(AnyElement):
         self._peer = self
         legs = {leg.leg: self._leg_driver(leg) for leg in settings.legs}
         self._assemble(legs, {number: driver.leg for number, driver in legs.items()}, loop)
-        self._incoming: dict[Flow, Callable[[PacketOnLeg], None]] = {}
+        self._incoming: dict[Flow, Callable[[PduOnLeg], None]] = {}
         self._started = loop.now
 
     def _leg_driver(self, leg: ElementLeg) -> LegDriver:
@@ -129,10 +132,10 @@ class VirtualElement(AnyElement):
         return driver
 
     def _answer(
-        self, line: WaitingLine[Packet], mtu: int | None, packet: Packet | PacketOnLeg
+        self, line: WaitingLine[Packet], mtu: int | None, packet: Packet | PduOnLeg
     ) -> None:
         """Tell the source of a packet of a leg's MTU, when it has sent what it is sending."""
-        sdu = packet if isinstance(packet, Packet) else packet.packet
+        sdu = packet if isinstance(packet, Packet) else packet.sdu
         if mtu and not sdu.flow.headers_bytes:  # sockets of endpoints here read no errors
             error = too_big(sdu.data, mtu, of_bearer=sdu is not packet)
             line.push(Packet(sdu.flow, error), self._loop.now)
@@ -182,11 +185,11 @@ class VirtualElement(AnyElement):
         facts = classify_udp(packet.data, packet.flow.dscp) if needs_facts else None
         driver.push(packet, packet.size, self._loop.now, facts)
 
-    def arrive(self, arrived: PacketOnLeg) -> None:
+    def arrive(self, arrived: PduOnLeg) -> None:
         """Take a PDU that crossed a leg of the other element."""
-        flow = arrived.packet.flow
-        if arrived.packet.moments is not None:
-            arrived.packet.moments.arrived = self._loop.now
+        flow = arrived.sdu.flow
+        if arrived.sdu.moments is not None:
+            arrived.sdu.moments.arrived = self._loop.now
         receive = self._incoming.get(flow)
         if receive is None:
             receive = self._incoming[flow] = self._reorder(flow)
@@ -217,13 +220,15 @@ class VirtualElement(AnyElement):
     def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:
         header = sn_format(bearer.pdcp.sn_bits).size
 
-        def carry(pdu: Pdu[Packet], leg: LegDriver) -> tuple[PacketOnLeg, int]:
-            packet = pdu.sdu.separate() if self._follows else pdu.sdu
-            on_leg = PacketOnLeg(packet, (bearer.bearer, pdu.count), leg.number, self._peer.arrive)
-            return on_leg, packet.size + header
+        def make(leg: int, count: int, sn: int, sdu: Packet, size: int) -> PduOnLeg:
+            sdu = sdu.separate() if self._follows else sdu
+            return PduOnLeg(bearer.bearer, self._peer.arrive, leg, count, sn, sdu, size)
+
+        def carry(pdu: Any, _leg: LegDriver) -> tuple[PduOnLeg, int]:
+            return pdu, pdu.size + header
 
         legs = [self._legs[number] for number in bearer.legs]
-        entity = self._transmitting(bearer)
+        entity = self._transmitting(bearer, partial(TransmittingEntity[Packet], make_pdu=make))
         return TransmitDriver(bearer.bearer, entity, legs, self._loop, carry)
 
     def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
@@ -242,29 +247,23 @@ class VirtualElement(AnyElement):
 
         return driver.leg, send
 
-    def _reorder(self, flow: Flow) -> Callable[[PacketOnLeg], None]:
+    def _reorder(self, flow: Flow) -> Callable[[PduOnLeg], None]:
         for bearer, driver in zip(self._settings.receive, self._receive, strict=True):
             if flow.belongs_to(bearer.match):
-                positions = {number: position for position, number in enumerate(bearer.legs)}
-                take = partial(self._take_pdu, driver, positions)
-                return delayed(self._loop, self._processing, take)
+                return delayed(self._loop, self._processing, partial(self._take_pdu, driver))
         raise LookupError(f"{self._settings.host}: a PDU that no bearer receives")
 
-    def _take_pdu(
-        self, driver: ReceiveDriver, positions: Mapping[int, int], arrived: PacketOnLeg
-    ) -> None:
-        """Give a PDU that crossed a leg to its bearer."""
-        packet, count, now = arrived.packet, arrived.number, self._loop.now
-        driver.push(count, packet, packet.size, positions[arrived.leg], now, count=count)
+    def _take_pdu(self, driver: ReceiveDriver, pdu: PduOnLeg) -> None:
+        """Give a PDU that crossed a leg to its bearer, whose ends have their legs in one order."""
+        count, sdu = pdu.count, pdu.sdu
+        driver.push(count, sdu, sdu.size, pdu.leg, self._loop.now, count=count)
 
 
 def _noting(leg: int) -> Served:
     """Return what notes the moments of packets on a leg."""
 
-    def note(
-        packet: Packet | PacketOnLeg, joined: int, begun: int, carried: int, ready: int
-    ) -> None:
-        moments = (packet if isinstance(packet, Packet) else packet.packet).moments
+    def note(packet: Packet | PduOnLeg, joined: int, begun: int, carried: int, ready: int) -> None:
+        moments = (packet if isinstance(packet, Packet) else packet.sdu).moments
         if moments is not None:  # a report has none
             moments.leg, moments.joined = leg, joined
             moments.begun, moments.carried, moments.ready = begun, carried, ready

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from minitopo_dc.native.library import from_c_time, library, to_c_time
+from minitopo_dc.native.pdcp import NativeTransmitter
 from minitopo_dc.router.drivers import Way
 from minitopo_dc.router.native import (
     NativeLegDriver,
@@ -76,7 +77,8 @@ class VirtualNativeElement(VirtualElement):
 
     def _transmitter(self, bearer: TransmitBearer) -> Any:
         legs = [self._legs[number] for number in bearer.legs]
-        driver = NativeTransmitDriver(self._settings, bearer, legs, self._loop.router)
+        entity = self._transmitting(bearer, NativeTransmitter)
+        driver = NativeTransmitDriver(bearer, entity, legs, self._loop.router)
         if driver.entity.asked is not None:
             driver.entity.asked.fail = self._loop.fail
         return driver

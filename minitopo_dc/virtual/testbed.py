@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import csv
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TextIO
+from typing import Any, Literal, TextIO
 
 from minitopo_dc.capture import CaptureFile
 from minitopo_dc.router.recorder import Recorder, SeriesWriter
@@ -27,33 +26,45 @@ from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.path_reports import PathFile
 
 
-class PacketLog(ABC):
+class PacketLog:
     """A file with rows of packets that leave or reach an end host.
 
     `time_ns` since the start, `flow`, `direction` (`downlink`, `uplink`), `bytes` of the IP packet,
     and `packet`: its number among those that its flow has sent in its direction (1, 2, ...).
+    `packets.csv` has a row where a packet is `sent`, and one where it is `received`, with `event`;
+    `packet-delays.csv` has of each packet that was received where its delay went (ns).
     """
 
-    name: ClassVar[str]
-    columns: ClassVar[tuple[str, ...]]
-
-    def __init__(self, directory: Path, loop: VirtualLoop) -> None:
+    def __init__(self, directory: Path, loop: VirtualLoop, *, of_delays: bool) -> None:
         """Begin the file in a run's directory."""
         self._loop = loop
         self._begin = loop.now
-        self._file = (directory / self.name).open("w", encoding="utf-8", newline="")
+        self._of_delays = of_delays
+        name = "packet-delays.csv" if of_delays else "packets.csv"
+        self._file = (directory / name).open("w", encoding="utf-8", newline="")
         self._rows = csv.writer(self._file)
-        self._rows.writerow(["time_ns", "flow", "direction", *self.columns])
+        columns = ("bytes", "packet", "leg", *DELAYS) if of_delays else ("event", "bytes", "packet")
+        self._rows.writerow(["time_ns", "flow", "direction", *columns])
         self._sent: Counter[tuple[int, str]] = Counter()
 
     def sent(self, flow: int, direction: str, packet: Packet) -> None:
-        """Give a packet that is sent now its number."""
+        """Give a packet that is sent now its number, and begin its moments or add its row."""
         self._sent[flow, direction] += 1
         packet.number = self._sent[flow, direction]
+        if self._of_delays:
+            packet.moments = PacketMoments(self._loop.now)
+        else:
+            self._add(flow, direction, "sent", packet.size, packet.number)
 
-    @abstractmethod
     def received(self, flow: int, direction: str, packet: Packet) -> None:
         """Add the row of a packet that is received now."""
+        if not self._of_delays:
+            self._add(flow, direction, "received", packet.size, packet.number)
+            return
+        moments = packet.moments
+        assert moments is not None
+        parts = moments.parts(self._loop.now)
+        self._add(flow, direction, packet.size, packet.number, moments.leg, *parts)
 
     def close(self) -> None:
         """Flush and close the file."""
@@ -63,42 +74,8 @@ class PacketLog(ABC):
         self._rows.writerow([self._loop.now - self._begin, flow, direction, *values])
 
 
-class PacketTrace(PacketLog):
-    """The file `packets.csv`, with a row where a packet is `sent`, and where `received`."""
-
-    name = "packets.csv"
-    columns = ("event", "bytes", "packet")
-
-    def sent(self, flow: int, direction: str, packet: Packet) -> None:
-        """Give a packet that is sent now its number, and add its row."""
-        super().sent(flow, direction, packet)
-        self._add(flow, direction, "sent", packet.size, packet.number)
-
-    def received(self, flow: int, direction: str, packet: Packet) -> None:
-        """Add the row of a packet that is received now."""
-        self._add(flow, direction, "received", packet.size, packet.number)
-
-
-class PacketDelays(PacketLog):
-    """The file `packet-delays.csv`: of each packet that was received, where its delay went (ns)."""
-
-    name = "packet-delays.csv"
-    columns = (
-        *("bytes", "packet", "leg"),
-        *("split_ns", "queue_ns", "air_ns", "rlc_ns", "propagation_ns", "reordering_ns"),
-    )
-
-    def sent(self, flow: int, direction: str, packet: Packet) -> None:
-        """Give a packet that is sent now its number, and begin its moments."""
-        super().sent(flow, direction, packet)
-        packet.moments = PacketMoments(self._loop.now)
-
-    def received(self, flow: int, direction: str, packet: Packet) -> None:
-        """Add the row of a packet that is received now."""
-        moments = packet.moments
-        assert moments is not None
-        parts = moments.parts(self._loop.now)
-        self._add(flow, direction, packet.size, packet.number, moments.leg, *parts)
+DELAYS = ("split_ns", "queue_ns", "air_ns", "rlc_ns", "propagation_ns", "reordering_ns")
+"""The parts of a packet's delay (`PacketMoments.parts`)."""
 
 
 class HostCapture:
@@ -148,9 +125,9 @@ def packet_logs(scenario: Scenario, directory: Path, loop: VirtualLoop) -> Itera
     for host in scenario.virtual.capture:
         yield HostCapture(directory, host, loop)
     if scenario.virtual.packet_trace:
-        yield PacketTrace(directory, loop)
+        yield PacketLog(directory, loop, of_delays=False)
     if scenario.virtual.packet_delays:
-        yield PacketDelays(directory, loop)
+        yield PacketLog(directory, loop, of_delays=True)
 
 
 class ConnectionSeries:

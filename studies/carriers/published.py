@@ -3,9 +3,9 @@
     python studies/carriers/published.py
 
 Lone packets at random moments over n78 without errors and without a core, one property changed at
-a time, beside two operators. Writes `reference/published.csv`. A share is fitted: it is the one of
-a grid with the least greatest deviation of both operators' medians and 95th percentiles. The third
-quartile takes no part in that.
+a time, beside two operators; and ranges of other networks. Writes `reference/published*.csv`. A
+share is fitted: it is the one of a grid with the least greatest deviation of both operators'
+medians and 95th percentiles. The third quartile takes no part in that.
 """
 
 from __future__ import annotations
@@ -97,10 +97,14 @@ def mixed(usual: Delays, other: Delays, share: float) -> Delays:
     return [*other[:count], *usual[count:]]
 
 
+def added(downlink: Delays, uplink: Delays) -> Delays:
+    """Return the sum of both directions' delays."""
+    return [down + up for down, up in zip(downlink, uplink, strict=True)]
+
+
 def both(pattern: str, taken: float) -> Delays:
-    """Return the delays of a downlink and an uplink, added up."""
-    ways = delays_ms(pattern, "downlink"), delays_ms(pattern, "uplink", taken)
-    return [down + up for down, up in zip(*ways, strict=True)]
+    """Return the delays there and back if a share of the uplink's slots is taken."""
+    return added(delays_ms(pattern, "downlink"), delays_ms(pattern, "uplink", taken))
 
 
 def sleeps(pattern: str, share: float) -> Delays:
@@ -155,7 +159,30 @@ def rows() -> Iterator[dict[str, object]]:
             yield {"property": name, "pattern": pattern, "share": share, **model, **fitted}
 
 
+def round_trip_ms(nr: dc.Leg) -> Delays:
+    """Return the delays there and back."""
+    return added(simulated(nr, "downlink"), simulated(nr, "uplink"))
+
+
+def ranges() -> Iterator[dict[str, object]]:
+    """Yield what is published of other networks beside the model without a core."""
+    campus = simulated(dc.nr(core_ms=0), "downlink")
+    asking = round_trip_ms(dc.nr(core_ms=0, sr_ms=20, block_error_percent=0))
+    granted = round_trip_ms(dc.lte(core_ms=0, sr_ms=0))
+    for name, published, delays in (
+        ("campus, SA, core to terminal", "95 % within 4 to 10", campus),
+        ("srsRAN, SA, ping, requests each 20 ms", "15 to 35", asking),
+        ("LTE, ping, grants beforehand", "9.4 least, 11.4 mean", granted),
+    ):
+        least, low, high, most = np.quantile(delays, [0, 0.025, 0.975, 1])
+        numbers = {"least_ms": least, "p2_5_ms": low, "p97_5_ms": high, "most_ms": most}
+        yield {"network": name, "published_ms": published, **numbers, "mean_ms": np.mean(delays)}
+
+
 if __name__ == "__main__":
+    others = pd.DataFrame(ranges()).round(2)
+    others.to_csv(TABLE.with_stem("published_ranges"), index=False)
+    print(others.to_string(index=False))  # noqa: T201
     table = pd.DataFrame(rows()).round(2)
     table.to_csv(TABLE, index=False)
     print(table.to_string(index=False))  # noqa: T201

@@ -123,7 +123,7 @@ def by_rule(environment: str, case: int | str, start: int) -> Scenario:
         "timeout_s": 59,
         "clock": "virtual",
     }
-    return resolve_scenario(Scenario.check(values, "test")).scenario
+    return resolve_scenario(Scenario.check(values, "test"))
 
 
 def mbit(leg: Leg) -> list[float]:

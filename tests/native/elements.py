@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
 
-from minitopo_dc.pdcp import append_trailer, sn_format
+from minitopo_dc.native.pdcp import NativeTransmitter
+from minitopo_dc.pdcp import TransmittingEntity, append_trailer, sn_format
 from minitopo_dc.real.element.captures import Captures
 from minitopo_dc.real.element.loop import RealLoop
 from minitopo_dc.real.element.native import NativeCaptures, RealNativeLoop
@@ -69,6 +70,18 @@ class Ordered(FakePacket):
         self._log.append((self.mark, self.payload))
 
 
+def transmitter(wanted: ElementSettings, legs: Sequence[Any], make: Callable[..., Any]) -> Any:
+    """The transmitting entity of a core, over the legs of these drivers."""
+    (bearer,) = wanted.transmit
+    return bearer.pdcp.transmitter(
+        len(legs),
+        [leg.leg for leg in legs],
+        buffer_limits=wanted.buffer_limits(bearer),
+        flow_control=wanted.flow_control(bearer),
+        make=make,
+    )
+
+
 class InPython:
     """What stands before an element of Python."""
 
@@ -80,12 +93,7 @@ class InPython:
         self.captures = Captures(wanted, OFFSET)
         bearer, other = wanted.transmit[0], wanted.receive[0]
         numbers = sn_format(bearer.pdcp.sn_bits)
-        entity = bearer.pdcp.transmitter(
-            2,
-            [leg.leg for leg in self.legs],
-            buffer_limits=wanted.buffer_limits(bearer),
-            flow_control=wanted.flow_control(bearer),
-        )
+        entity = transmitter(wanted, self.legs, TransmittingEntity)
         self._sender = sender(
             self._loop, entity, self.legs, numbers, self.captures.outbound(bearer)
         )
@@ -137,7 +145,8 @@ class InC:
         self.legs = [NativeLegDriver(leg, loop.router) for leg in wanted.legs]
         self._sockets = [Sockets(leg.leg) for leg in wanted.legs]
         bearer, other = wanted.transmit[0], wanted.receive[0]
-        self.transmit = NativeTransmitDriver(wanted, bearer, self.legs, loop.router)
+        entity = transmitter(wanted, self.legs, NativeTransmitter)
+        self.transmit = NativeTransmitDriver(bearer, entity, self.legs, loop.router)
         self.receive = NativeReceiveDriver(other, INDICES, loop.router)
         loop.lib.element_transmit_queue(self.transmit.pointer, SDUS)
         loop.lib.element_receive_queue(self.receive.pointer, PDUS)

@@ -23,6 +23,7 @@ from minitopo_dc.pdcp import (
     FlowControl,
     LegReception,
     Report,
+    SduBuffer,
     Timer,
     encode_report,
     make_policy,
@@ -124,19 +125,23 @@ def some_backhaul(rng: Random) -> FlowControl:
     )
 
 
+def some_buffer(rng: Random) -> SduBuffer[int]:
+    packets, size = rng.choice((None, 1, 100)), rng.choice((None, 1500, 10**6))
+    return SduBuffer(packets, rng.choice((None, 10**7)), size)
+
+
 def transmitter(rng: Random, steps: int) -> None:
     """SDUs over legs that go up and down, and reports of anything."""
     count = rng.randint(1, 16)
     legs = [some_leg(rng) for _ in range(count)]
     entity = DrivenTransmitter(
+        sn_format(rng.choice((12, 16, 18))),
         make_policy(rng.choice(POLICIES), legs=count),
-        legs,
-        sn_bits=rng.choice((12, 16, 18)),
+        legs=count,
+        states=legs,
         reports=True,
-        waits=rng.random() < 0.7,
+        waiting=some_buffer(rng) if rng.random() < 0.7 else None,
         early=rng.random() < 0.5,
-        buffer_limits=(rng.choice((None, 1, 100)), rng.choice((None, 1500, 10**6))),
-        discard_timer=rng.choice((None, 10**7)),
         flow_control=rng.choice(((), tuple(some_backhaul(rng) for _ in legs))),
     )
     now = 0

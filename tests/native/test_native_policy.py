@@ -14,6 +14,7 @@ from minitopo_dc.link import LegParameters, make_capacity
 from minitopo_dc.pdcp import (
     LegView,
     PolicyError,
+    SduBuffer,
     SplitPolicy,
     TransmittingEntity,
     sn_format,
@@ -128,7 +129,8 @@ class Says:
 
 def asked(policy: SplitPolicy, *, late: bool = False) -> DrivenTransmitter:
     legs = [DrivenLeg(LegParameters(), make_capacity(10**7), Random(1)) for _ in range(2)]
-    return DrivenTransmitter(policy, legs, sn_bits=12, waits=late)
+    waiting = SduBuffer[int](None, None) if late else None
+    return DrivenTransmitter(sn_format(12), policy, legs=2, states=legs, waiting=waiting)
 
 
 @pytest.mark.parametrize(

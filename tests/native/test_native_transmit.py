@@ -103,23 +103,23 @@ def on_both_cores(
         ]
         for leg_class in CLASSES
     )
-    python: TransmittingEntity[int] = TransmittingEntity(
-        *(sn_format(bits), policies[0]),
-        legs=legs,
-        states=python_legs,
-        reports=True,
-        waiting=SduBuffer(limit, discard, size) if late else None,
-        **fields,
-    )
-    native = DrivenTransmitter(
-        *(policies[1], native_legs),
-        sn_bits=bits,
-        reports=True,
-        waits=late,
-        buffer_limits=(limit, size),
-        discard_timer=discard,
-        **fields,
-    )
+    entities: list[Any] = [
+        kind(
+            *(sn_format(bits), policy),
+            legs=legs,
+            states=states,
+            reports=True,
+            waiting=SduBuffer[int](limit, discard, size) if late else None,
+            **fields,
+        )
+        for kind, policy, states in zip(
+            (TransmittingEntity, DrivenTransmitter),
+            policies,
+            (python_legs, native_legs),
+            strict=True,
+        )
+    ]
+    python, native = entities
     header = sn_format(bits).size
     return Bearer(python, python_legs, header), Bearer(native, native_legs, header)
 
@@ -207,15 +207,8 @@ def test_a_long_run_splits_the_same(name: str, late: bool) -> None:
             for rate in (3_000_000, 20_000_000)
         ]
         policy, waiting = make_policy(name, legs=2), SduBuffer[int](200, None) if late else None
-        entity: Any = (
-            TransmittingEntity(
-                *(sn_format(18), policy), legs=2, states=legs, reports=True, waiting=waiting
-            )
-            if leg_class is CapacityLeg
-            else DrivenTransmitter(
-                policy, legs, sn_bits=18, reports=True, waits=late, buffer_limits=(200, None)
-            )
-        )
+        kind: Any = TransmittingEntity if leg_class is CapacityLeg else DrivenTransmitter
+        entity = kind(*(sn_format(18), policy), legs=2, states=legs, reports=True, waiting=waiting)
         for leg in legs:
             leg.start(0)
         made.append(Bearer(entity, legs, 3))
@@ -247,13 +240,9 @@ def test_late_numbers_fill_every_slot_of_a_tdd_uplink_behind_its_first_grant(nat
         *(Random(1), rlc),
     )
     policy = make_policy("least-delay", legs=1)
-    entity: Any = (
-        DrivenTransmitter(policy, [leg], sn_bits=18, waits=True)
-        if native
-        else TransmittingEntity(
-            *(sn_format(18), policy), legs=1, states=[leg], waiting=SduBuffer(None, None)
-        )
-    )
+    kind: Any = DrivenTransmitter if native else TransmittingEntity
+    waiting = SduBuffer[int](None, None)
+    entity = kind(*(sn_format(18), policy), legs=1, states=[leg], waiting=waiting)
     bearer, delivered = Bearer(entity, [leg], 3), 0
     leg.start(0)
     for number in range(2000):
@@ -272,7 +261,8 @@ def test_a_policy_without_a_twin_is_told() -> None:
 
 def test_reports_are_told_apart_as_by_the_twin() -> None:
     legs = [DrivenLeg(LegParameters(), make_capacity(10**7), Random(1)) for _ in range(2)]
-    native = DrivenTransmitter(make_policy("duplicate", legs=2), legs, sn_bits=12, reports=True)
+    policy = make_policy("duplicate", legs=2)
+    native = DrivenTransmitter(sn_format(12), policy, legs=2, states=legs, reports=True)
     python = Feedback(2)
     native.push(1, 100, 0)
     for leg in range(2):

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from minitopo_dc import Scenario, plots
-from minitopo_dc.plots.theme import legend
+from minitopo_dc.plots.theme import DELAYS, legend
 from minitopo_dc.results import ResultError
-from minitopo_dc.results.measures.delays import FILE, NETWORK
+from minitopo_dc.results.measures.delays import FILE, NETWORK, PARTS
 from minitopo_dc.trace import Capacities
 from tests.results.synthetic_runs import result, save, save_element, save_rate
 
@@ -201,6 +201,11 @@ def test_dc_over_tcp_has_the_hue_of_dc_over_quic_and_is_hollow() -> None:
     assert (over_quic.hollow, over_tcp.hollow) == (False, True)
 
 
+def test_each_part_of_a_delay_has_a_colour() -> None:
+    assert tuple(DELAYS) == PARTS
+    assert len(set(DELAYS.values())) == len(PARTS)
+
+
 COLOUR = re.compile(r"""#[0-9A-Fa-f]{6}\b|["'](?:C\d|tab:\w+)["']|cmap=|color=["'](?!white)[a-z]""")
 
 
@@ -208,7 +213,7 @@ COLOUR = re.compile(r"""#[0-9A-Fa-f]{6}\b|["'](?:C\d|tab:\w+)["']|cmap=|color=["
 def test_only_the_theme_has_colours(folder: str) -> None:
     root = Path(__file__).resolve().parents[2]
     sources = [path for kind in ("py", "ipynb") for path in (root / folder).rglob(f"*.{kind}")]
-    drawing = {path: cells(path) for path in sources if path.name not in ("theme.py", "page.py")}
+    drawing = {path: cells(path) for path in sources if path.name != "theme.py"}
     wrong = {
         str(path.relative_to(root)): sorted(set(COLOUR.findall(text)))
         for path, text in drawing.items()

@@ -144,6 +144,6 @@ def test_the_best_of_two_legs_keeps_the_queue_of_the_mean() -> None:
     down = {"trace": LTE["trace"], "trace_mean_mbps": 8, "queue_ms": 50}
     values: dict[str, Any] = {"transport": "quic-picoquic", "mode": "sc", "timeout_s": 20}
     values |= {"legs": [{"downlink": down}] * 2, "handover": {"case": "sp"}}
-    best = resolve_scenario(Scenario.check(values, "test")).scenario.legs[0].downlink
+    best = resolve_scenario(Scenario.check(values, "test")).legs[0].downlink
     assert best.trace_mean_mbps is None
     assert best.queue_limit_bytes() == 50_000

@@ -40,7 +40,7 @@ def scenario(legs: list[dict[str, Any]], **fields: Any) -> Scenario:
 
 def test_a_scenario_without_a_rule_is_run_as_it_is(tmp_path: Path) -> None:
     given = scenario(drive(tmp_path, [5], [5]))
-    assert resolve_scenario(given).scenario is given
+    assert resolve_scenario(given) is given
     assert {"handover", "trace_offset_s"}.isdisjoint(given.model_dump())
 
 
@@ -74,7 +74,7 @@ def test_paths_follow_the_rule_and_legs_that_are_not_used_are_down_if_said(
         given = scenario(
             drive(tmp_path, *channels), **{"handover": {"case": 1, **rule}, **fields, **more}
         )
-        derived = resolve_scenario(given).scenario
+        derived = resolve_scenario(given)
         assert {flow.paths for flow in derived.resolved_flows} == {paths}
         if channels is CROSSING:
             assert derived.legs[0].down_periods() == ((0, 4), (0, 4))
@@ -86,7 +86,7 @@ def test_paths_follow_the_rule_and_legs_that_are_not_used_are_down_if_said(
 def test_one_offset_is_that_of_all_traces_beside_their_own(tmp_path: Path) -> None:
     legs = drive(tmp_path, [5, 5], [5, 5])
     legs[1]["downlink"]["offset_s"] = 0.25
-    derived = resolve_scenario(scenario(legs, trace_offset_s=1)).scenario
+    derived = resolve_scenario(scenario(legs, trace_offset_s=1))
     assert [leg.downlink.offset_s for leg in derived.legs] == [1, 1.25]
     assert [leg.uplink.offset_s for leg in derived.legs] == [0, 0]
     assert derived.trace_offset_s == 0
@@ -95,13 +95,13 @@ def test_one_offset_is_that_of_all_traces_beside_their_own(tmp_path: Path) -> No
 def test_dual_connectivity_has_its_legs_go_down_and_up(tmp_path: Path) -> None:
     legs = drive(tmp_path, [1, 1, 1, 9, 9, 9], [5] * 6, [7] * 6)
     derived = resolve_scenario(scenario(legs, transport="quic", mode="dc", handover={"case": 2}))
-    radios = [each.radio for each in router_settings(derived.scenario, tmp_path)[0].legs]
+    radios = [each.radio for each in router_settings(derived, tmp_path)[0].legs]
     assert [radio.outages for radio in radios] == [((0, 4),), ((4.02, 10),), ()]
 
 
 def test_case_sp_is_one_leg_with_the_best_capacity_of_each_second(tmp_path: Path) -> None:
     legs = drive(tmp_path, [0, 4, 4, 4], [0, 2, 6, 0])
-    derived = resolve_scenario(scenario(legs, handover={"case": "sp"})).scenario
+    derived = resolve_scenario(scenario(legs, handover={"case": "sp"}))
     (leg,) = derived.legs
     capacity = leg.downlink.capacity()
     second = 10**9
@@ -110,7 +110,7 @@ def test_case_sp_is_one_leg_with_the_best_capacity_of_each_second(tmp_path: Path
     assert leg.uplink.rate_mbps == 20
     legs[1]["uplink"] = {"rate_mbps": 3}
     single = {"transport": "tcp", "mode": "sc", "handover": {"case": "sp"}}
-    uplink = resolve_scenario(scenario(legs, **single)).scenario.legs[0].uplink.capacity()
+    uplink = resolve_scenario(scenario(legs, **single)).legs[0].uplink.capacity()
     assert [uplink.rate_at(s * second) for s in range(4)] == [20e6, 20e6, 3e6, 20e6]
 
 
@@ -153,7 +153,7 @@ def along_a_drive(*events: dict[str, Any], **fields: Any) -> Scenario:
 
 def leg_of(given: Scenario, number: int) -> tuple[list[Any], list[Any]]:
     """The outages of a leg, and its changes of loss, the same both ways."""
-    leg = resolve_scenario(given).scenario.legs[number - 1]
+    leg = resolve_scenario(given).legs[number - 1]
     assert leg.uplink.outages == leg.downlink.outages
     assert leg.uplink.changes == leg.downlink.changes
     changes = [(change.at_s, change.loss_percent) for change in leg.downlink.changes]
@@ -202,9 +202,9 @@ def test_a_leg_that_a_handover_takes_into_use_carries_nothing_at_first() -> None
     legs = [LEGS[0] | {"rate_mbps": 10, "outages": times} for times in outages]
     rule = {"case": 2, "interruption_ms": 50}
     values = {"handover": rule, "legs": legs, "workload": {"duration_s": 4}, "timeout_s": 1}
-    plan = resolve_scenario(along_a_drive(**values)).scenario
+    plan = resolve_scenario(along_a_drive(**values))
     first = plan.legs[0].downlink.outages[0]
-    without = resolve_scenario(along_a_drive(**values | {"handover": {"case": 2}})).scenario
+    without = resolve_scenario(along_a_drive(**values | {"handover": {"case": 2}}))
     assert first[1] == pytest.approx(without.legs[0].downlink.outages[0][1] + 0.05)
 
 

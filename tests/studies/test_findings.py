@@ -35,7 +35,21 @@ def test_a_number_has_the_kind_of_the_first_fit_that_has_it() -> None:
         ("Table 5.3, figure 5.5; j. figure 4a", "quic_bm", "350"),
         ("Table 5.6, figure 5.12b; j. figure 9b", "quic", "1.5"),
     )
-    assert study.kinds(numbers).tolist() == ["fitted", "predicted", "selected"]
+    assert study.kinds(numbers).tolist() == ["fitted", "held out", "selected"]
+
+
+def test_a_number_is_predicted_where_no_parameter_of_its_paper_acts() -> None:
+    numbers = cells(("Table 1", "mp", "1"))
+    assert FINDINGS.Study("mpquic_design").kinds(numbers).tolist() == ["predicted"]
+
+
+def test_jains_index_and_two_runs_are_counted_apart() -> None:
+    numbers = pd.DataFrame(
+        {"paper": "p", "kind": "held out", "set_up": "", "ours": 1.0, "error_percent": 1.0,
+         "p_value": 0.5, "curve": ["Jain's index", "quic", "quic"], "runs": [9, 2, 3]}
+    )  # fmt: skip
+    table = FINDINGS.totals(numbers).set_index(["paper", "kind"])["near"]
+    assert table["p"].to_dict() == {f"held out{FINDINGS.WEAK}": 2, "held out": 1}
 
 
 def test_a_number_that_was_used_for_a_fit_is_not_held_out_of_it() -> None:

@@ -256,7 +256,7 @@ def test_a_floor_that_no_channel_reaches_is_named(
 def test_an_operator_that_vanishes_loses_its_path(tmp_path: Path) -> None:
     gone = "".join(f"{second},5,0,A/1/x,\n" for second in range(2, 20))
     drive = written(tmp_path, f"{WIDE}0,5,1,{BOTH}1,5,1,{BOTH}{gone}")
-    derived = resolve_scenario(Scenario.load(scenario(tmp_path, drive, 2))).scenario
+    derived = resolve_scenario(Scenario.load(scenario(tmp_path, drive, 2)))
     plan = derived.resolved_flows[0].paths
     assert plan is not None
     assert [tuple(event) for event in plan.events] == [(7, "abandon", 2)]  # 5 s after it vanished

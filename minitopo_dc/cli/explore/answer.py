@@ -30,7 +30,7 @@ from minitopo_dc.cli.explore.form import Form
 from minitopo_dc.clocks import build_missing
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.numbers import significant
-from minitopo_dc.plots.theme import LEGS, grid_of
+from minitopo_dc.plots import theme
 from minitopo_dc.pool import Pool
 from minitopo_dc.results import client_rate, leg_series
 from minitopo_dc.results.measures.account import reordering_wait_ms
@@ -219,8 +219,6 @@ SIZE_INCHES, DOTS_PER_INCH = (9.0, 5.6), 100
 NO_LAYOUT: Any = "none"
 MARGINS = {"left": 0.17, "right": 0.985, "top": 0.95, "bottom": 0.1, "wspace": 0.5, "hspace": 0.5}
 """Fixed ones: to compute them takes longer than all of the runs."""
-DELAY_COLOURS = ("#332288", "#C8C8C8", "#999933")
-"""Of the parts of a delay, to be told apart in grey; none is a way's, or one of two legs'."""
 THICK = 0.7
 LEAST_BIN_S, BINS = 0.02, 40
 """The bins of a run's rate over time, each at least two samples wide."""
@@ -236,7 +234,7 @@ def draw(comparison: Comparison, figure: Figure | None = None) -> Any:
     figure = figure or Figure(layout=NO_LAYOUT)
     figure.set(size_inches=SIZE_INCHES, dpi=DOTS_PER_INCH)
     figure.subplots_adjust(**MARGINS)
-    grid, runs = grid_of(figure, 2, 2), comparison.runs
+    grid, runs = theme.grid_of(figure, 2, 2), comparison.runs
     bars, rate, carried, delay = grid.flat
     plots.comparison(runs, ax=bars)
     bars.set_title("")
@@ -247,10 +245,10 @@ def draw(comparison: Comparison, figure: Figure | None = None) -> Any:
     legs = [name for name in map(str, means) if name.startswith(LEG_BYTES)]
     names = (f"leg {number}" for number in range(1, len(legs) + 1))
     mega = [(means[leg] / 1e6).tolist() for leg in legs]
-    _stacks(carried, dict(zip(names, mega, strict=True)), LEGS)
+    _stacks(carried, dict(zip(names, mega, strict=True)), theme.LEGS)
     carried.set(title="carried by each leg", xlabel="MB of IP packets")
     parts = {part: means.get(f"{part}_ms", means.iloc[:, 0] * 0).tolist() for part in DELAYS}
-    _stacks(delay, parts, DELAY_COLOURS)
+    _stacks(delay, parts, [theme.DELAYS[part] for part in parts])
     delay.set(title="delay of a packet", xlabel="ms, mean")
     for axes in (carried, delay):
         axes.set_yticks(range(len(ways)), ways)
@@ -271,9 +269,9 @@ def png_of(grid: Any) -> bytes:
 def _rates(axes: Axes, runs: Mapping[str, Mapping[Any, Any]], directory: Path) -> None:
     for way, look in plots.looks(runs).items():
         bin_s = max(LEAST_BIN_S, runs[way]["completion_s"] / BINS)
-        rate = client_rate(directory / runs[way]["run"], bin_s)
+        (rate,) = plots.rates(client_rate(directory / runs[way]["run"], bin_s)).values()
         line: dict[str, Any] = {"color": look.colour, "linestyle": look.dash}
-        axes.plot(rate["time_s"], rate["rate_mbps"], label=way, **line)
+        axes.plot(*rate, label=way, **line)
     axes.set(title="received over time", xlabel="time (s)", ylabel="Mbit/s")
     axes.set(xlim=(0, None), ylim=(0, None))
     if axes.lines:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 from operator import attrgetter
 from typing import Final, Generic, TypeVar
@@ -40,6 +40,17 @@ class BufferedSdu(Generic[T]):
     facts: PacketFacts | None = None
 
 
+@dataclass(slots=True)
+class Pdu(Generic[T]):
+    """An SDU of `size` bytes with its number, on one leg (index of the bearer's legs, from 0)."""
+
+    leg: int
+    count: int
+    sn: int
+    sdu: T
+    size: int = field(default=0, compare=False)
+
+
 class SduBuffer(Generic[T]):
     """SDUs in order of arrival, each for as long as discardTimer (TS 38.323 clauses 5.2.1, 5.3).
 
@@ -54,9 +65,9 @@ class SduBuffer(Generic[T]):
     def __init__(
         self, packets: int | None, discard_timer: int | None, size: int | None = None
     ) -> None:
-        self._packets = packets
-        self._size = size
-        self._discard_timer = discard_timer
+        self.packets = packets
+        self.size = size
+        self.discard_timer = discard_timer
         self._waiting: deque[BufferedSdu[T]] = deque()
         self._expired: list[T] = []
         self.bytes = 0
@@ -103,9 +114,9 @@ class SduBuffer(Generic[T]):
     def is_full(self, size: int, on_legs: tuple[int, int]) -> bool:
         """Return whether no SDU of `size` may wait beside the SDUs and bytes in legs' queues."""
         packets, filled = on_legs
-        if self._packets is not None and len(self._waiting) + packets >= self._packets:
+        if self.packets is not None and len(self._waiting) + packets >= self.packets:
             return True
-        return self._size is not None and self.bytes + filled + size > self._size
+        return self.size is not None and self.bytes + filled + size > self.size
 
     def expire(self, now: int) -> None:
         """Discard what has waited for discardTimer by `now` (ns)."""
@@ -135,9 +146,9 @@ class SduBuffer(Generic[T]):
 
     def next_timeout(self) -> int | None:
         """Return when discardTimer of the first SDU ends (ns), None if it is infinite."""
-        if self._discard_timer is None or not self._waiting:
+        if self.discard_timer is None or not self._waiting:
             return None
-        return self._waiting[0].arrived + self._discard_timer
+        return self._waiting[0].arrived + self.discard_timer
 
 
 class Recovery(Generic[T]):

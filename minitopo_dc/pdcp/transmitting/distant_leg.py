@@ -9,6 +9,7 @@ from random import Random
 from typing import Final, Generic, TypeVar
 
 from minitopo_dc.pdcp.policies.view import LegQueue
+from minitopo_dc.pdcp.transmitting.buffers import Pdu
 from minitopo_dc.pdcp.transmitting.flow_control import (
     MIN_BYTES,
     DeliveryStatus,
@@ -218,7 +219,7 @@ class DistantLeg(BearerLeg[T]):
         self._state = self._estimate
         self._node = LegNode(queue, self.inside, control)
         rng = Random(control.seed)
-        self._down = Backhaul[tuple[int, int, T | None]](control, rng)  # number, size, PDU
+        self._down = Backhaul[tuple[int, Pdu[T] | None]](control, rng)  # by the frame's number
         self._up = Backhaul[DeliveryStatus](control, rng)
         self._number = 0
         self._interval = control.interval
@@ -232,7 +233,7 @@ class DistantLeg(BearerLeg[T]):
     @property
     def on_the_way(self) -> int:
         """Return the PDUs that are on the backhaul."""
-        return sum(pdu is not None for _, _, pdu in self._down.holds())
+        return sum(pdu is not None for _, pdu in self._down.holds())
 
     def settle(self, now: int) -> int | None:
         """Send the status that is due at `now` (ns), and take those that have arrived."""
@@ -247,20 +248,20 @@ class DistantLeg(BearerLeg[T]):
         """Return the bytes that may still be sent; below 0 if the node wants less than it has."""
         return self._estimate.credit_bytes()
 
-    def send(self, pdu: T, *, now: int, size: int, count: int) -> bool:
-        """Send a PDU with an SDU of `size` bytes; False: the backhaul will lose it."""
+    def send(self, pdu: Pdu[T], now: int) -> bool:
+        """Send a PDU at `now` (ns); False: the backhaul will lose it."""
         self._number += 1
-        self._estimate.sent(self._number, size=size, count=count, now=now)
-        frame = self._number, size, pdu
-        sent = self._down.send(frame, size=size + self._bearer.header, now=now)
+        self._estimate.sent(self._number, size=pdu.size, count=pdu.count, now=now)
+        size = pdu.size + self._bearer.header
+        sent = self._down.send((self._number, pdu), size=size, now=now)
         self._poll_if_used_up(now)
         return sent
 
-    def arrived(self, now: int) -> list[T]:
+    def arrived(self, now: int) -> list[Pdu[T]]:
         """Return the PDUs that reach the leg by `now` (ns), to be given to it at once."""
         arrived = []
-        for number, size, pdu in self._down.arrived(now):
-            self._node.receive(number, size=size)
+        for number, pdu in self._down.arrived(now):
+            self._node.receive(number, size=0 if pdu is None else pdu.size)
             if pdu is None:
                 self._up.send(self._node.status(now), size=0, now=now)
             else:
@@ -299,4 +300,4 @@ class DistantLeg(BearerLeg[T]):
             return
         self._polled = now
         self._number += 1
-        self._down.send((self._number, 0, None), size=0, now=now)
+        self._down.send((self._number, None), size=0, now=now)

@@ -14,8 +14,7 @@ arrives, and wait with it until its leg's node wants it (TS 38.425 clause 5.4.2)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from minitopo_dc.pdcp.classify import PacketFacts
@@ -23,7 +22,7 @@ from minitopo_dc.pdcp.codec import SnFormat
 from minitopo_dc.pdcp.policies.policy import PolicyError, SplitPolicy, checked_split, sees_legs
 from minitopo_dc.pdcp.policies.view import LegQueue, LegView
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics
-from minitopo_dc.pdcp.transmitting.buffers import NO_COUNT, BufferedSdu, Recovery, SduBuffer
+from minitopo_dc.pdcp.transmitting.buffers import NO_COUNT, BufferedSdu, Pdu, Recovery, SduBuffer
 from minitopo_dc.pdcp.transmitting.distant_leg import DistantLeg
 from minitopo_dc.pdcp.transmitting.duplication import SelectiveDuplication
 from minitopo_dc.pdcp.transmitting.feedback import Feedback, LegFailures
@@ -31,16 +30,6 @@ from minitopo_dc.pdcp.transmitting.flow_control import FlowControl
 from minitopo_dc.pdcp.transmitting.legs import LEAD_NS, BearerLeg, BearerLegs
 
 T = TypeVar("T")
-
-
-@dataclass(slots=True)
-class Pdu(Generic[T]):
-    """An SDU with its number and the leg it takes (index of the bearer's legs, from 0)."""
-
-    leg: int
-    count: int
-    sn: int
-    sdu: T
 
 
 class TransmittingEntity(Generic[T]):
@@ -83,6 +72,7 @@ class TransmittingEntity(Generic[T]):
         duplication: SelectiveDuplication | None = None,
         failures: LegFailures | None = None,
         mark_above: int | None = None,
+        make_pdu: Callable[[int, int, int, T, int], Pdu[T]] = Pdu,
     ) -> None:
         """Make an entity whose first SDU gets COUNT `first_count`.
 
@@ -101,6 +91,7 @@ class TransmittingEntity(Generic[T]):
             failures: finds legs that lose all, by the reports; None: nobody looks.
             mark_above: an SDU is marked (RFC 3168) when it is expected to have waited for longer,
                 in ns, on each leg that gets it, as the legs are known here; None: none is.
+            make_pdu: makes a PDU from the values of its fields.
 
         Raises:
             PolicyError: legs are to be seen, and `states` has not one for each.
@@ -118,6 +109,7 @@ class TransmittingEntity(Generic[T]):
         self._duplication = duplication
         self._failures = failures
         self._mark_above = mark_above
+        self._make_pdu = make_pdu
         self._marked = self._dropped_split = self._reached = 0
         self._answer: tuple[int, ...] = ()
         self._wake: int | None = None
@@ -135,7 +127,7 @@ class TransmittingEntity(Generic[T]):
                 f"{len(states)} are shown"
             )
 
-        def make(leg: int, queue: LegQueue, bearer: BearerLegs[Pdu[T]]) -> BearerLeg[Pdu[T]]:
+        def make(leg: int, queue: LegQueue, bearer: BearerLegs[T]) -> BearerLeg[T]:
             if flow_control:
                 return DistantLeg(leg, queue, bearer, flow_control[leg])
             return BearerLeg(leg, queue, bearer)
@@ -310,7 +302,7 @@ class TransmittingEntity(Generic[T]):
             self._dropped_split += 1
         if self._mark_above is not None:
             self._mark(legs, sent.sdu, now - sent.arrived, now)
-        reached = [self._send(self._pdu(leg, sent), sent.size, now) for leg in legs]
+        reached = [self._send(self._pdu(leg, sent), now) for leg in legs]
         if legs and not any(reached):
             self._lost.append(sent.sdu)
         if self._recovery is not None:
@@ -320,20 +312,20 @@ class TransmittingEntity(Generic[T]):
             # Copies only, so data recovery does not count on them.
             for leg in self._legs.legs_to_probe(legs, sent.size, now):
                 self._failures.probed(leg, now)
-                self._send(self._pdu(leg, sent), sent.size, now)
+                self._send(self._pdu(leg, sent), now)
 
     def _pdu(self, leg: int, sent: BufferedSdu[T]) -> Pdu[T]:
-        return Pdu(leg, sent.count, sent.count & self._mask, sent.sdu)
+        return self._make_pdu(leg, sent.count, sent.count & self._mask, sent.sdu, sent.size)
 
-    def _send(self, pdu: Pdu[T], size: int, now: int) -> bool:
+    def _send(self, pdu: Pdu[T], now: int) -> bool:
         """Send a PDU; False: it will not reach its leg."""
         leg, bearer = pdu.leg, self._legs
         bearer.sent_pdus[leg] += 1
-        bearer.sent_bytes[leg] += size
+        bearer.sent_bytes[leg] += pdu.size
         if self.feedback is not None:
             self.feedback.sent(leg, pdu.count)
         if self.follows_legs:
-            return bearer.legs[leg].send(pdu, now=now, size=size, count=pdu.count)
+            return bearer.legs[leg].send(pdu, now)
         self._ready.append(pdu)
         return True
 
@@ -366,7 +358,7 @@ class TransmittingEntity(Generic[T]):
             if leg is None or not self._legs.legs[leg].accepts(now=now, size=first.size):
                 return
             recovery.pop()
-            self._send(self._pdu(leg, first), first.size, now)
+            self._send(self._pdu(leg, first), now)
             recovery.sent(leg, first)
 
     def _next_occasion(self, now: int) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegState, LegView
-from minitopo_dc.pdcp.transmitting.buffers import SduBuffer
+from minitopo_dc.pdcp.transmitting.buffers import Pdu, SduBuffer
 from minitopo_dc.pdcp.transmitting.feedback import Feedback, LegFailures
 from minitopo_dc.units import NS_PER_S
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class BearerLegs(Generic[T]):
-    """All legs of one bearer (numbered from 0), to which it sends PDUs of type `T`.
+    """All legs of one bearer (numbered from 0), to which it sends PDUs with SDUs of type `T`.
 
     Args:
         states: the legs themselves; none where they cannot be seen.
@@ -68,7 +68,7 @@ class BearerLegs(Generic[T]):
         packets = size = 0
         for leg in self.legs:
             packets += len(leg.inside) + len(leg._sent)
-            size += leg.inside.bytes + sum(sent[1] for sent in leg._sent)
+            size += leg.inside.bytes + sum(pdu.size for pdu in leg._sent)
         return packets, size
 
     @property
@@ -111,7 +111,7 @@ class BearerLegs(Generic[T]):
             and self.legs[leg].accepts(now=now, size=size)
         ]
 
-    def arrived(self, now: int) -> list[T]:
+    def arrived(self, now: int) -> list[Pdu[T]]:
         """Return the PDUs that reach their legs by `now` (ns), to be given to them at once."""
         return [pdu for leg in self.legs for pdu in leg.arrived(now)]
 
@@ -167,7 +167,7 @@ class BearerLegs(Generic[T]):
 
 
 class BearerLeg(LegView, Generic[T]):
-    """A leg beside the transmitting entity of a bearer, which sends PDUs of type `T` on it.
+    """A leg beside the transmitting entity of a bearer, which sends PDUs on it.
 
     With late numbering it takes only what it will serve soon. So a PDU gets its number as late as
     possible, and the leg's queue drops nothing that has a number. Each bearer over the leg is
@@ -189,7 +189,7 @@ class BearerLeg(LegView, Generic[T]):
         """PDUs in its queue, as of the last `settle`."""
         self._bearer = bearer
         self._failures, self._waiting = bearer.failures, bearer.waiting
-        self._sent: list[tuple[T, int, int]] = []  # PDU, size, COUNT
+        self._sent: list[Pdu[T]] = []
         self._settled = self._serves = True
 
     @property
@@ -291,24 +291,24 @@ class BearerLeg(LegView, Generic[T]):
             return self._fits(now, size)
         return self.serves and self._wants(now, size)
 
-    def send(self, pdu: T, *, now: int, size: int, count: int) -> bool:  # noqa: ARG002  (distant)
-        """Send a PDU with an SDU of `size` bytes to the leg; False: it will not reach it."""
-        self._sent.append((pdu, size, count))
+    def send(self, pdu: Pdu[T], now: int) -> bool:  # noqa: ARG002  (distant)
+        """Send a PDU to the leg at `now` (ns); False: it will not reach it."""
+        self._sent.append(pdu)
         self._settled = False
         return True
 
-    def arrived(self, now: int) -> list[T]:  # noqa: ARG002  (of distant ones)
+    def arrived(self, now: int) -> list[Pdu[T]]:  # noqa: ARG002  (of distant ones)
         """Return the PDUs that reach the leg by `now` (ns), to be given to it at once."""
         sent, self._sent = self._sent, []
-        for _, size, count in sent:
-            self.inside.put(size=size, count=count)
-        return [pdu for pdu, _, _ in sent]
+        for pdu in sent:
+            self.inside.put(size=pdu.size, count=pdu.count)
+        return sent
 
     def withdraw(self, now: int) -> list[int]:  # noqa: ARG002  (of distant ones)
         """Take back what has not reached the leg, whose queue is emptied; return its COUNTs."""
         self.inside.flushed()
         sent, self._sent = self._sent, []
-        return [count for _, _, count in sent]
+        return [pdu.count for pdu in sent]
 
     def next_timeout(self, now: int, *, more: bool) -> int | None:
         """Return when something arrives or, if more is to be sent, the leg may take it (ns)."""

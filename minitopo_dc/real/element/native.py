@@ -15,6 +15,7 @@ from typing import Any
 from minitopo_dc.capture import CaptureFile, frame_start
 from minitopo_dc.fields import Direction, IpVersion
 from minitopo_dc.native.library import library
+from minitopo_dc.native.pdcp import NativeTransmitter
 from minitopo_dc.real.element.captures import OPPOSITE, capture_files, close_all
 from minitopo_dc.real.element.injection import Injector
 from minitopo_dc.real.element.loop import MAX_STALLS, ElementError, RealLoop, clock
@@ -199,7 +200,8 @@ class RealNativeElement(RealElement):
 
     def _transmitter(self, bearer: TransmitBearer) -> Any:
         legs = [self._legs[number] for number in bearer.legs]
-        driver = NativeTransmitDriver(self._settings, bearer, legs, self._loop.router)
+        entity = self._transmitting(bearer, NativeTransmitter)
+        driver = NativeTransmitDriver(bearer, entity, legs, self._loop.router)
         queue = self._opened(WHOLE_PACKET)
         self._loop.lib.element_transmit_queue(driver.pointer, queue)
         self._captures.outbound(bearer, driver.pointer)

@@ -232,19 +232,9 @@ PATH_WORDS: Mapping[str, str] = {
 """Why a path carried nothing, by its `PathUse`."""
 
 
-@dataclass(frozen=True)
-class Loads:
-    """What the legs of a run over several legs carried of what they could."""
-
-    shares: tuple[float, ...]
-    """Of each leg, from 0 to 1; NaN: it was down for all of the transfer."""
-    unused: Mapping[int, str]
-    """The legs (1, 2, ...) that carried less than `UNUSED`, and why, by the run's counters."""
-
-    @property
-    def most(self) -> float:
-        """Return the share of the fullest leg."""
-        return float(np.nanmax([0.0, *self.shares]))
+Loads = tuple[tuple[float, ...], Mapping[int, str]]
+"""The share of what it could that each leg carried, from 0 to 1 (NaN: it was down for all of the
+transfer), and which legs (1, 2, ...) carried less than `UNUSED`, and why, by the run's counters."""
 
 
 def loads(run: Path) -> Loads:
@@ -264,7 +254,7 @@ def loads(run: Path) -> Loads:
     ]
     if result.mode in ("sc", "flows"):
         few = []
-    return Loads(shares, {leg: _why_unused(run, scenario, result, leg) for leg in few})
+    return shares, {leg: _why_unused(run, scenario, result, leg) for leg in few}
 
 
 def _why_unused(run: Path, scenario: Scenario, result: RunResult, leg: int) -> str:
@@ -316,7 +306,8 @@ def unused_legs(results: pd.DataFrame) -> list[str]:
             carried = loads(Path(run))
             known.setdefault(str(way), []).append(carried)
     sentences = [words for way, runs in known.items() if (words := _unused_words(way, runs))]
-    most = max((run.most for runs in known.values() for run in runs), default=1.0)
+    shares = [share for runs in known.values() for of_legs, _ in runs for share in of_legs]
+    most = float(np.nanmax([0.0, *shares])) if known else 1.0
     if most < LITTLE and ok["goodput_mbps"].isna().all():  # a transfer asks for all that there is
         words = f"no leg carried more than {short(100 * most)} % of what it could"
         sentences.append(f"Little was asked of the legs: {words}.")
@@ -325,17 +316,15 @@ def unused_legs(results: pd.DataFrame) -> list[str]:
 
 def _unused_words(way: str, runs: Sequence[Loads]) -> str:
     """Return which legs were unused in most runs of a way, in a sentence; empty: none was."""
-    usual = max(runs, key=lambda run: sum(one.unused.keys() == run.unused.keys() for one in runs))
-    if not usual.unused:
+    sets = [unused.keys() for _, unused in runs]
+    shares, unused = max(runs, key=lambda run: sets.count(run[1].keys()))
+    if not unused:
         return ""
-    times = sum(one.unused.keys() == usual.unused.keys() for one in runs)
+    times = sets.count(unused.keys())
     often = f" in {times} of {len(runs)} runs" if times < len(runs) else ""
-    used = [leg for leg in range(1, len(usual.shares) + 1) if leg not in usual.unused]
+    used = [leg for leg in range(1, len(shares) + 1) if leg not in unused]
     what = f"is leg {used[0]} alone{often}" if len(used) == 1 else f"leaves legs unused{often}"
-    legs = [
-        f"leg {leg} carried {_part(usual.shares[leg - 1])}, as {why}"
-        for leg, why in usual.unused.items()
-    ]
+    legs = [f"leg {leg} carried {_part(shares[leg - 1])}, as {why}" for leg, why in unused.items()]
     return f"{way} {what}: {'; '.join(legs)}."
 
 

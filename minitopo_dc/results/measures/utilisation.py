@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -163,22 +162,11 @@ def _flow(bearer: Bearer) -> Bearer:
     return (bearer + 1) // 2
 
 
-@dataclass(frozen=True, slots=True)
-class OpenCapacity:
-    """Mean capacities over a transfer in Mbit/s, as of Krämer et al. (Electronics 11 (2022) 1492).
-
-    Attributes:
-        mp_mbps: the mean of the sum of the capacities of all open links.
-        sp_mbps: the mean of the largest of them.
-    """
-
-    mp_mbps: float
-    sp_mbps: float
-
-
-def open_capacity(run: Path) -> OpenCapacity:
+def open_capacity(run: Path) -> tuple[float, float]:
     """Return what the open links of a run could have carried downlink, all and the best one.
 
+    Both are means over the transfer in Mbit/s: of the sum of the capacities of all open links, and
+    of the largest of them (Krämer et al., Electronics 11 (2022) 1492).
     A link is open while it is up and a flow uses it: has a path there that is no backup, or a
     bearer. The largest is that of each second, or of what a change of the open links leaves of it.
 
@@ -203,17 +191,17 @@ def open_capacity(run: Path) -> OpenCapacity:
         ]
         total += sum(bits)
         largest += max(bits, default=0)
-    return OpenCapacity(total / (end - start) / 1e6, largest / (end - start) / 1e6)
+    return total / (end - start) / 1e6, largest / (end - start) / 1e6
 
 
 def mp_share(run: Path) -> float:
     """Return the goodput divided by the capacity of all open links; NaN without goodput."""
-    return _share(run, open_capacity(run).mp_mbps)
+    return _share(run, open_capacity(run)[0])
 
 
 def sp_share(run: Path) -> float:
     """Return the goodput divided by the capacity of the best open link; NaN without goodput."""
-    return _share(run, open_capacity(run).sp_mbps)
+    return _share(run, open_capacity(run)[1])
 
 
 def transfer_window(run: Path, result: RunResult | None = None) -> Period:

@@ -164,16 +164,13 @@ def difference(
     paired = paired_difference(
         scored, "way", first, second, measure="score", pairs=["seed"], confidence=confidence
     )
-    known = scored[scored["score"].notna()]
-    means, scores = (
-        known.pivot_table(index="seed", columns="way", values=name, observed=True)
-        .reindex(columns=[first, second])
-        .dropna()
-        for name in ("number", "score")
+    known = scored[scored["score"].notna()].set_index("seed")
+    mine, theirs = (known.loc[known["way"] == way, ["number", "score"]] for way in (first, second))
+    means = mine.merge(theirs, on="seed", suffixes=("_x", "_y")).mean()  # a run a seed and way
+    one, other, score, its = means[["number_x", "number_y", "score_x", "score_y"]]
+    return Difference(
+        criterion, (first, second), (float(one), float(other)), (float(score), float(its)), paired
     )
-    both = (means[first], means[second], scores[first], scores[second])
-    one, other, mine, theirs = (float(values.mean()) for values in both)
-    return Difference(criterion, (first, second), (one, other), (mine, theirs), paired)
 
 
 def _ends(interval: Any, sign: int) -> tuple[float, float]:

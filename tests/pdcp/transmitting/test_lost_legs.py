@@ -18,7 +18,7 @@ from minitopo_dc.pdcp import (
     ThresholdPolicy,
 )
 from minitopo_dc.pdcp.report import StatusReport
-from minitopo_dc.pdcp.transmitting.buffers import BufferedSdu
+from minitopo_dc.pdcp.transmitting.buffers import BufferedSdu, Pdu
 from minitopo_dc.pdcp.transmitting.legs import BearerLeg, BearerLegs
 from minitopo_dc.trace import RateTrace
 from tests.pdcp.bearers import MS, SIZE, Answers, Bearer, endless, recovery
@@ -125,8 +125,8 @@ def test_what_was_taken_back_from_a_leg_is_not_outstanding_behind_others_packets
     leg.start(0)
     (near,) = BearerLegs[str]([leg], BearerLeg, legs=1, waiting=endless()).legs
     leg.push("another's", SIZE, 0)
-    near.send("own", now=0, size=SIZE, count=0)
-    assert near.arrived(0) == ["own"]
+    near.send(Pdu(0, 0, 0, "own", SIZE), 0)
+    assert [pdu.sdu for pdu in near.arrived(0)] == ["own"]
     leg.push("own", SIZE, 0)
     leg.set_up(False, 0)
     assert leg.flush(0, "own".__eq__) == ["own"]
