@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import signal
 import socket
-from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from ipaddress import IPv4Address, IPv6Address
 from mmap import mmap
@@ -173,7 +173,7 @@ class RealElement(AnyElement):
         core.pair(other)
         self._others.append((other, leg.other.interface))
 
-    def _memory(self, interface: str) -> MutableSequence[int]:
+    def _memory(self, interface: str) -> memoryview[int]:
         """Return what a direction shows, in memory of all processes of a run."""
         path = self._settings.directory / f"{interface}.shown"
         self._open.callback(path.unlink, missing_ok=True)
