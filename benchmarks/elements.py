@@ -4,9 +4,11 @@ The elements of gnb and ue are in series: Dual Connectivity over two legs that t
 1,200 bytes come one by one (up to 1,000 a second, which tells the delay that is added), in bursts
 of 4 (up to 20,000) or 16. All kinds take turns at each rate, in each repetition. CPU time is that
 of the element's or proxy's process while packets pass, memory what is resident when they have
-passed. With `--seconds 1800` this is a long run. What the kinds `queue` cost is the kernel's: they
-receive packets from an NFQUEUE and give them back, and nothing else (`traffic.c`); with `queue-gso`
-the segments of a burst stay together, which no PDU of PDCP can.
+passed. Proxies have the priority of elements. With `--seconds 1800` this is a long run.
+
+What the kinds `queue` cost is the kernel's: they receive packets from an NFQUEUE and give them
+back, and nothing else (`traffic.c`). With `queue-gso` the segments of a burst stay together, which
+no PDU of PDCP can.
 """
 
 from __future__ import annotations
@@ -46,6 +48,8 @@ TO_QUEUE = (
     *("iptables", "-t", "mangle", "-A", "PREROUTING", "-p", "udp", "--dport", PORT),
     *("-j", "NFQUEUE", "--queue-num", QUEUE),
 )
+AS_ELEMENTS = ("chrt", "--fifo", "10")
+"""The priority of elements: what waits longer for a processor reads more packets in a call."""
 UNCUT = ("tx", "on", "gso", "on", "tx-udp-segmentation", "on")
 """Settings of ethtool with which the server's kernel leaves the segments of a burst together."""
 SIZE = 1200
@@ -100,7 +104,9 @@ def between(kind: str, program: Path, directory: Path) -> Iterator[Between]:
             return
         hops = ((hosts.ue, client_address(1)), (hosts.gnb, UE)) if kind == "proxy" else ()
         pids = tuple(
-            stack.enter_context(running(host, program, "proxy", PORT, address, PORT)).pid
+            stack.enter_context(
+                running(host, program, "proxy", PORT, address, PORT, within=AS_ELEMENTS)
+            ).pid
             for host, address in hops
         )
         yield Between(hosts, GNB if kind == "proxy" else client_address(1), pids[::-1])
@@ -113,16 +119,19 @@ def _queue(
     if whole:
         command = ["ethtool", "-K", "server-core", *UNCUT]
         hosts.server.popen(command, stdout=subprocess.DEVNULL).wait()
-    process = stack.enter_context(running(host, program, "queue", QUEUE, str(int(whole))))
+    words = ("queue", QUEUE, str(int(whole)))
+    process = stack.enter_context(running(host, program, *words, within=AS_ELEMENTS))
     if code := host.popen(TO_QUEUE).wait():
         raise RuntimeError(f"iptables on {host.name} ended with {code}")
     return process.pid
 
 
 @contextmanager
-def running(host: EmulatedHost, program: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program on a host from its line `ready` to the end of the block."""
-    process = host.popen([str(program), *words], stdout=subprocess.PIPE)
+def running(
+    host: EmulatedHost, program: Path, *words: str, within: Sequence[str] = ()
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a program on a host, by another one, from its line `ready` to the end of the block."""
+    process = host.popen([*within, str(program), *words], stdout=subprocess.PIPE)
     assert process.stdout is not None
     try:
         if process.stdout.readline() != b"ready\n":

@@ -7,16 +7,16 @@ reference: what loads the machine meanwhile has a part in both.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from itertools import product
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from benchmarks import told
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.trust import OFF, measured_goodput
 from minitopo_dc.scenario import Scenario
@@ -38,21 +38,20 @@ POLL_S = 0.01
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure the goodput and the verdict of downloads in which a process is stopped (root)."""
     rng = Random(options.seed)
-    rows = []
-    for _ in range(options.repetitions):
-        for seconds in options.seconds:
-            for part in PARTS:
-                rows.append(_pair(seconds, part, rng))
-                print(json.dumps(rows[-1]), file=sys.stderr, flush=True)  # noqa: T201
-    told = [row for row in rows if row["error"] is not None and row["reference"] == "ok"]
-    wrong = [row for row in told if abs(row["error"]) > OFF]
+    turns = [*product(range(options.repetitions), options.seconds, PARTS)]
+    rows = [
+        _pair(seconds, part, rng)
+        for _, seconds, part in told(turns, lambda turn: f"{turn[2]} stopped in {turn[1]:g} s")
+    ]
+    referred = [row for row in rows if row["error"] is not None and row["reference"] == "ok"]
+    wrong = [row for row in referred if abs(row["error"]) > OFF]
     return {
         "pairs": len(rows),
-        "with an undisturbed reference": len(told),
+        "with an undisturbed reference": len(referred),
         "wrong": len(wrong),
         "wrong and ok": [row for row in wrong if row["status"] == "ok"],
         "right and disturbed": sum(
-            row["status"] == "disturbed" for row in told if row not in wrong
+            row["status"] == "disturbed" for row in referred if row not in wrong
         ),
         "rows": rows,
     }

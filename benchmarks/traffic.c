@@ -6,7 +6,7 @@
  * All but the first print `ready` first. The proxy is a plain one, as one writes it first: epoll, and one datagram a
  * call in each direction; answers go to who sent last. The queue is an element without anything of an element:
  * the system calls by which packets of an NFQUEUE come, many in a call, and go again with the bytes that they
- * have, at an element's priority. Where WHOLE is 1, segments of one `send` come and go as one packet, whose bytes stay in the kernel. */
+ * have. Where WHOLE is 1, segments of one `send` come and go as one packet, whose bytes stay in the kernel. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +17,6 @@
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,12 +201,14 @@ typedef struct {
     uint8_t attributes[];
 } message;
 
-static message *begin_message(uint8_t *at, int type, int number, int flags)
+static message *begin_message(uint8_t *at, int type, int number)
 {
     message *made = (message *)at;
 
-    *made = (message){{sizeof(message), (uint16_t)(NFNL_SUBSYS_QUEUE << 8 | type), (uint16_t)(NLM_F_REQUEST | flags), 0, 0},
-                      {AF_UNSPEC, NFNETLINK_V0, htons((uint16_t)number)}};
+    made->header = (struct nlmsghdr){.nlmsg_len = sizeof(message),
+                                     .nlmsg_type = (uint16_t)(NFNL_SUBSYS_QUEUE << 8 | type),
+                                     .nlmsg_flags = NLM_F_REQUEST};
+    made->family = (struct nfgenmsg){AF_UNSPEC, NFNETLINK_V0, htons((uint16_t)number)};
     return made;
 }
 
@@ -242,7 +243,7 @@ static int open_queue(int number, int whole)
     struct nfqnl_msg_config_params copies = {htonl(0xffff), whole ? NFQNL_COPY_META : NFQNL_COPY_PACKET};
     uint32_t most = htonl(1 << 20), flag = htonl(NFQA_CFG_F_GSO);
     _Alignas(8) uint8_t room[LONGEST_VERDICT];
-    message *asked = begin_message(room, NFQNL_MSG_CONFIG, number, 0);
+    message *asked = begin_message(room, NFQNL_MSG_CONFIG, number);
 
     if (netlink < 0)
         fail("netlink");
@@ -250,7 +251,7 @@ static int open_queue(int number, int whole)
     setsockopt(netlink, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes));
     add(asked, NFQA_CFG_CMD, &bind, sizeof(bind));
     configure(netlink, asked);
-    asked = begin_message(room, NFQNL_MSG_CONFIG, number, 0);
+    asked = begin_message(room, NFQNL_MSG_CONFIG, number);
     add(asked, NFQA_CFG_PARAMS, &copies, sizeof(copies));
     add(asked, NFQA_CFG_QUEUE_MAXLEN, &most, sizeof(most));
     if (whole) {
@@ -265,7 +266,7 @@ static int open_queue(int number, int whole)
 static size_t answer_to(const uint8_t *packet, int number, int whole, uint8_t *out)
 {
     const message *told = (const message *)packet;
-    message *made = begin_message(out, NFQNL_MSG_VERDICT, number, 0);
+    message *made = begin_message(out, NFQNL_MSG_VERDICT, number);
     const uint8_t *end = packet + told->header.nlmsg_len;
 
     for (const uint8_t *at = told->attributes; at < end;) {
@@ -273,7 +274,8 @@ static size_t answer_to(const uint8_t *packet, int number, int whole, uint8_t *o
         const uint8_t *value = at + sizeof(*attribute);
 
         if ((attribute->nla_type & NLA_TYPE_MASK) == NFQA_PACKET_HDR) {
-            struct nfqnl_msg_verdict_hdr says = {htonl(NF_ACCEPT), ((const struct nfqnl_msg_packet_hdr *)value)->packet_id};
+            const struct nfqnl_msg_packet_hdr *of = (const void *)value;
+            struct nfqnl_msg_verdict_hdr says = {htonl(NF_ACCEPT), of->packet_id};
 
             add(made, NFQA_VERDICT_HDR, &says, sizeof(says));
         } else if ((attribute->nla_type & NLA_TYPE_MASK) == NFQA_PAYLOAD && !whole) {
@@ -292,8 +294,6 @@ static int queue(char **words)
     struct mmsghdr messages[BATCH] = {0};
     struct iovec pieces[BATCH];
 
-    if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){1}))
-        fail("SCHED_FIFO");
     for (int i = 0; i < BATCH; i++) {
         pieces[i] = (struct iovec){in[i], LONGEST_MESSAGE};
         messages[i].msg_hdr = (struct msghdr){.msg_iov = &pieces[i], .msg_iovlen = 1};

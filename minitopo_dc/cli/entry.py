@@ -29,7 +29,7 @@ LONGEST_LINE = 1_000
 """The most characters of a line of an error."""
 NUMBERS = {"whole": "no whole number in digits", "real": "no number in digits"}
 """What argparse is to say of a text that is none, by the function that reads it."""
-MODULES = {"shell": "exec"}
+MODULES = {"shell": "exec", "template": "minitopo"}
 """The module of a command where it has another name."""
 UNEXPECTED = "unexpected"
 """The beginning of the line for an error that nobody foresaw."""
@@ -189,6 +189,7 @@ MEANT = {
     **dict.fromkeys(("--runs", "--seeds", "--repeat"), "--repetitions"),
     **dict.fromkeys(("--scheduler", "--policy"), "--split"),
     **dict.fromkeys(("--transport", "--protocol"), "--transports"),
+    "--upload": "--workload upload",
     "--duration": "--workload download:duration_s=S",
 }
 """Words of other tools for what has another name here."""

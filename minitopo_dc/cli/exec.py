@@ -141,7 +141,7 @@ def path_of_topology(file: Path) -> tuple[Scenario, tuple[str, ...]]:
 def _notes(topology: Topology, mode: str) -> Iterator[str]:
     """Yield notes on what one program on one client has no use for."""
     if topology.path_lines is not None:
-        line = topology.path_lines.first
+        line = topology.path_lines[0]
         yield line.says(f"ignored, as all pathAt lines: {OPENS_PATHS_ITSELF}")
     for path in topology.c2r:
         if path.backup and mode == "multipath":

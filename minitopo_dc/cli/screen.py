@@ -29,7 +29,6 @@ from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import replacing, write_whole
 from minitopo_dc.numbers import duration, significant
 from minitopo_dc.pool import repeated
-from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch_prefix
@@ -378,6 +377,7 @@ def save_comparison(comparison: Comparison) -> None:
 def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
     """Return the first run of the best leg alone, the best DC and the best multipath, by name."""
     from minitopo_dc import plots
+    from minitopo_dc.results.measures.row_pairs import KINDS
 
     best_runs: dict[str, Path] = {}
     good = runs[(runs["status"] == "ok") & runs["mode"].isin(KINDS)]

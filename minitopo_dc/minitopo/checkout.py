@@ -24,7 +24,7 @@ from typing import Any
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY
-from minitopo_dc.real.elements import ElementProcess, running, set_sysctl, stop_all
+from minitopo_dc.real.elements import ElementProcess, running, set_sysctl, start, stop_all
 from minitopo_dc.real.host_capture import captured
 from minitopo_dc.real.hosts import EmulatedHost
 from minitopo_dc.real.run import make_jobs, run_flows
@@ -258,8 +258,7 @@ class ConfigMixin:
 
     def run_netem_at(self) -> None:
         """Set time zero of traces and changes, which the elements make themselves."""
-        for element in self.context.elements:
-            element.order("start")
+        start(self.context.elements)
 
     def client_interface_count(self) -> int:
         """Return the number of the client's interfaces, one for each leg."""

@@ -323,7 +323,7 @@ def _without_transfer(topology: Topology, experiment: Sequence[Line] = ()) -> It
         if line.key in OF_TRANSFERS:
             yield line.says(f"ignored: xpType:{NONE} transfers nothing")
     if topology.path_lines is not None:
-        yield topology.path_lines.first.says("ignored, as all pathAt lines: nothing is transferred")
+        yield topology.path_lines[0].says("ignored, as all pathAt lines: nothing is transferred")
     yield from _backups(topology)
 
 

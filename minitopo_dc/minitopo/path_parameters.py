@@ -228,15 +228,8 @@ class PathLine(NamedTuple):
         return self.at_s == 0 and self.action in ("open", "abandon")
 
 
-class PathLines(NamedTuple):
-    """The schedule of all lines, and the first one of them."""
-
-    first: Line
-    schedule: PathSchedule
-
-
-def read_path_lines(lines: Sequence[Line], paths: int) -> PathLines | None:
-    """Return the path schedule of a topology file; None if it has no such line.
+def read_path_lines(lines: Sequence[Line], paths: int) -> tuple[Line, PathSchedule] | None:
+    """Return the first line of a topology file's path schedule, and the schedule; None: no line.
 
     Args:
         lines: those that begin with `PATH_AT`, in the file's order.
@@ -268,7 +261,7 @@ def read_path_lines(lines: Sequence[Line], paths: int) -> PathLines | None:
     opened = [path for path, own in first.items() if own.is_initial and own.action == "open"]
     absent = [path for path, own in first.items() if own.is_initial or own.action == "open"]
     initial = [*opened, *(path for path in range(paths) if path not in absent)]
-    return PathLines(lines[0], _schedule(lines[0], initial, later, paths))
+    return lines[0], _schedule(lines[0], initial, later, paths)
 
 
 def _change(line: Line, paths: int) -> PathLine:

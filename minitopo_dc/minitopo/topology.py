@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from minitopo_dc.fields import Direction, SettingsError
+from minitopo_dc.fields import Direction, PathSchedule, SettingsError
 from minitopo_dc.minitopo.lines import Line, ParameterFile, boolean, fields, number, whole, word
 from minitopo_dc.minitopo.path_parameters import (
     LONGEST_S,
     PATH_AT,
     PATH_TYPES,
-    PathLines,
     PathParameters,
     PathType,
     netem_change,
@@ -123,8 +122,8 @@ class Topology:
     type: Line
     c2r: tuple[PathParameters, ...]
     r2s: tuple[PathParameters, ...]
-    path_lines: PathLines | None
-    """The schedule of when a multipath transport has a path on which `c2r` path."""
+    path_lines: tuple[Line, PathSchedule] | None
+    """The first of its lines, and the schedule of a multipath transport's paths on `c2r` paths."""
     bearer: dict[str, Any]
     """The fields of Pdcp, and `split_uplink`; empty without Dual Connectivity."""
     duplicates: bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import MutableSequence
 from dataclasses import astuple, fields, replace
 from random import Random
 from typing import Any
@@ -237,6 +238,11 @@ class NativeLeg:
         """Let the leg's other direction carry status reports, and keep the terminal awake."""
         self._other = other  # which C refers to
         self._lib.leg_pair(self.pointer, other.pointer)
+
+    def share(self, memory: MutableSequence[int]) -> None:
+        """Keep what the other direction sees in memory that its process has, too."""
+        self._shown = self._ffi.from_buffer("leg_shown *", memory, require_writable=True)
+        self._lib.leg_share(self.pointer, self._shown)
 
     @property
     def is_up(self) -> bool:

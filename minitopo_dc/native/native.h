@@ -41,6 +41,11 @@ typedef struct {
     drx_cycles drx;
 } rlc_parameters;
 
+/* What a direction shows the other one, as `_shown` of RlcLeg. */
+typedef struct {
+    int64_t active, busy, slot, bits, slot_before, bits_before;
+} leg_shown;
+
 /* `edges` has one time more than there are rates: the trace's end. */
 capacity *capacity_rates(const int64_t *edges, const int64_t *rates_bps, size_t count, int after);
 capacity *capacity_opportunities(const int64_t *moments, size_t count, int64_t duration, int64_t bits, int after);
@@ -51,6 +56,8 @@ void leg_free(leg *self);
 void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_random);
 /* Let the other direction carry status reports, and keep the terminal awake; legs without RLC are left as they are. */
 void leg_pair(leg *self, leg *other);
+/* Keep what the other direction sees in memory that its process has, too. */
+void leg_share(leg *self, leg_shown *memory);
 void leg_set_block_error(leg *self, double error, int64_t mean_wait, int64_t now);
 /* For a leg that is new. */
 void leg_set_discipline(leg *self, int kind, const double *numbers, int count, const uint32_t *random);

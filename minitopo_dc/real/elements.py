@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic_ns, sleep
 from typing import Any
 
 from minitopo_dc.installation import module_command
@@ -27,6 +28,7 @@ from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.scenario.element import READY, ElementSettings
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 READY_TIMEOUT_S = 20.0
 """Generous: importing and installing the rules takes about 1 s on one busy core."""
@@ -194,6 +196,18 @@ def tail(log: Path, code: int) -> str:
     return said or nothing
 
 
+START_LEAD_NS = 20 * NS_PER_MS
+"""In which an order reaches a process that does little else."""
+
+
+def start(elements: Iterable[ElementProcess]) -> None:
+    """Let all elements have the same moment for their time 0, and return then."""
+    moment = monotonic_ns() + START_LEAD_NS
+    for element in elements:
+        element.order(f"start {moment}")
+    sleep(max(0, moment - monotonic_ns()) / NS_PER_S)
+
+
 def stop_all(elements: Sequence[ElementProcess]) -> list[dict[str, Any]]:
     """End elements in order, all at the same time; return their summaries in that order.
 
@@ -237,8 +251,7 @@ class Testbed:
 
     def start(self) -> None:
         """Start the time of traces, outages and changes: now is their time 0."""
-        for element in self.elements:
-            element.order("start")
+        start(self.elements)
 
     def check(self) -> None:
         """Raise RunFailedError when a host or an element was ended from outside."""

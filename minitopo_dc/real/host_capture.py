@@ -68,13 +68,9 @@ def _host_capture(host: EmulatedHost, path: Path) -> Iterator[None]:
             raise RunFailedError(f"the capture on {host.name}: {words}")
 
 
-class _StopError(Exception):
-    """Exception: this process was told to stop by SIGTERM."""
-
-
 def _main(path: Path) -> int:
     def stop(*_: object) -> None:
-        raise _StopError
+        raise InterruptedError
 
     capture = CaptureFile(path, wall_clock_offset())
     with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL)) as packets:
@@ -84,7 +80,7 @@ def _main(path: Path) -> int:
         sys.stdout.buffer.flush()
         try:
             _copy(packets, capture)
-        except _StopError:
+        except InterruptedError:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         packets.setblocking(False)
         try:

@@ -183,11 +183,6 @@ def check_real(scenario: Scenario) -> None:
         SettingsError: the message names the fields.
         TraceError: a trace of a leg of the kernel's is wrong.
     """
-    for where, radio in scenario.directions():
-        if radio.rlc is not None and radio.rlc.drx is not None:
-            raise SettingsError(
-                f"{where}.rlc.drx: needs clock: virtual, where one process has both"
-            )
     if scenario.real.backend != "kernel":
         return
     if "legs" in scenario.real.capture:

@@ -29,6 +29,7 @@ from minitopo_dc.scenario.element import (
     ElementLeg,
     ElementSettings,
     Match,
+    OtherDirection,
     ReceiveBearer,
     ReportLeg,
     ReportPath,
@@ -107,13 +108,27 @@ def _element_legs(
         wifi = link.wifi and WifiEnd(
             wifi=link.wifi, seed=f"{seed}/{number}/wifi", direction=direction
         )
+        way_back: Direction = "uplink" if direction == "downlink" else "downlink"
+        other = OtherDirection(
+            interface=f"{_peer(interface)}{number}", radio=link.direction(way_back)
+        )
         yield ElementLeg(
             leg=number,
             interface=f"{interface}{number}",
             radio=link.direction(direction),
             seed=f"{seed}/{number}/{direction}",
             shared=wifi,
+            other=other if link.direction(direction).rlc and other.radio.rlc else None,
         )
+
+
+OTHER_END = {"gnb": "ue", "ue": "gnb", "edge": "agg", "agg": "edge"}
+
+
+def _peer(interface: str) -> str:
+    """Return how interfaces at the other end of a host's legs begin."""
+    host, _, rest = interface.partition("-")
+    return f"{OTHER_END[host]}-{rest}"
 
 
 def bearers_of(scenario: Scenario, direction: Direction) -> Iterator[tuple[str, dict[str, Any]]]:

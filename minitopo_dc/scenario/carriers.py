@@ -78,7 +78,7 @@ class Carrier(Settings):
     phase_ms: Milliseconds = 0.0
     """How far slots and pattern have got at the start; cells of one operator have the same."""
     drx: DrxSettings | None = None
-    """Connected-mode DRX, which only the virtual clock has; none: the terminal always listens."""
+    """Connected-mode DRX; none: the terminal always listens."""
 
     def _way(
         self, rate_mbps: float, queue_packets: int, rlc: dict[str, Any], more: dict[str, Any]

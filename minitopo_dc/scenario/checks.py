@@ -6,6 +6,7 @@ Legs of the kernel (`backend: kernel`) and wires of others have limits of their 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from minitopo_dc.fields.base import SettingsError
 from minitopo_dc.fields.ranges import Direction
@@ -14,10 +15,12 @@ from minitopo_dc.link.discipline import DROP_TAIL
 from minitopo_dc.pdcp import sees_legs
 from minitopo_dc.scenario.cell import CellSettings
 from minitopo_dc.scenario.change import HandoverSettings
-from minitopo_dc.scenario.flow import ResolvedFlow
 from minitopo_dc.scenario.leg import LegDirection
 from minitopo_dc.scenario.pdcp import Pdcp
-from minitopo_dc.scenario.radio import Leg
+
+if TYPE_CHECKING:  # an element, which has parts to check, has no flows and no workloads
+    from minitopo_dc.scenario.flow import ResolvedFlow
+    from minitopo_dc.scenario.radio import Leg
 
 
 def check_bearers(flow: ResolvedFlow, where: str, radios: Sequence[Leg]) -> None:

@@ -74,6 +74,14 @@ class WifiEnd(Settings):
     direction: Direction
 
 
+class OtherDirection(Settings):
+    """The other direction of a leg with RLC: its status reports cross this one, and wake it."""
+
+    interface: Interface
+    """By which it leaves the host at the leg's other end."""
+    radio: LegDirection
+
+
 class ElementLeg(Settings):
     """The direction of a leg that leaves this host through `interface`."""
 
@@ -84,6 +92,8 @@ class ElementLeg(Settings):
     """Seeds the losses and the jitter of this direction."""
     shared: LeftOut[WifiEnd | None] = None
     """Of a leg over WiFi, whose both directions must be in one process."""
+    other: LeftOut[OtherDirection | None] = None
+    """Of a leg with RLC: the direction that another process has, and shows in memory of both."""
 
     @model_validator(mode="before")
     @classmethod

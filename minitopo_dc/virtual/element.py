@@ -47,7 +47,7 @@ class PduOnLeg(Pdu[Packet]):
 
     @property
     def number(self) -> int:
-        """Return its COUNT."""
+        """Return the COUNT of this PDU."""
         return self.count
 
     def accept(self) -> None:

@@ -70,7 +70,7 @@ def drawn(share: float, slots: int, seed: int) -> frozenset[int]:
     return frozenset(slot for slot in range(slots) if rng.random() < share)
 
 
-def cases() -> Iterator[Case]:
+def sequences() -> Iterator[Case]:
     """Yield the cases, from no error to random ones."""
     call = every(5_300, 400, 200)
     busy = every(170, 200, 1500)  # 70.6 of 78.5 Mbit/s
@@ -189,10 +189,10 @@ def main() -> None:
     parser.add_argument("--packets", metavar="CASE", help="print the packets of this case only")
     options = parser.parse_args()
     if options.packets:
-        chosen = next(case for case in cases() if case.name == options.packets)
+        chosen = next(case for case in sequences() if case.name == options.packets)
         print(*show(chosen, options.program), sep="\n")  # noqa: T201
     else:
-        table = pd.DataFrame([row(case, options.program) for case in cases()])
+        table = pd.DataFrame([row(case, options.program) for case in sequences()])
         table.to_csv(TABLE, index=False)
         print(table.to_string(index=False))  # noqa: T201
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from answer_networks import DUAL, LIA, PAIR, RADIO, STACKS, TRANSPORT
+from answer_networks import CARRIERS, DUAL, LIA, PAIR, RADIO, STACKS, TRANSPORT
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from ratios import DELAY_MARGIN, LEAST, MARGIN, Ratios, by_way, mean, of, shares
@@ -54,6 +54,8 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
             yield f"Population: {population}", [shares(ratios), agreement(ratios)]
             yield f"One leg alone: {population}", alone(runs, population)
             yield f"Share of the bound: {population}", of_bound(runs, population)
+    if "radio" in ran:
+        yield "The radio population read otherwise, picoquic", readings(runs)
     for experiment, population in EXPERIMENTS.items():
         if experiment in ran:
             table = tornado(runs, experiment, population)
@@ -300,3 +302,32 @@ def regret(table: pd.DataFrame, takes_dual: pd.Series[bool]) -> Ratios:
     """Return the goodput lost by a choice, in percent of the better side's, by network."""
     ratios = table["ratio"].clip(LEAST, 1 / LEAST)
     return 100 * (1 - (ratios.where(takes_dual, 1.0) / ratios.clip(lower=1.0)))
+
+
+def readings(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the headline's shares as a referee may read the same runs: other margins, parts."""
+    mine = of(runs, "radio")
+    mine = mine[mine["stack"] == STACKS[0]]
+    whole = ratio(mine, runs)
+    index = whole.index.to_frame()
+    by_seed = {f"seed {seed} alone": ratio(part, runs) for seed, part in mine.groupby("seed")}
+    parts = {
+        "less than 1 MB": index["size_mb"] < 1,
+        "1 to 10 MB": index["size_mb"].between(1, 10),
+        "more than 10 MB": index["size_mb"] > 10,
+        "CUBIC": index["control"] == "cubic",
+        "BBRv3": index["control"] == "bbr",
+        **{pair: index["pair"] == pair for pair in CARRIERS},
+        **{
+            f"server {words} 10 ms away": far
+            for words, far in (
+                ("at most", index["server_ms"] <= 10),
+                ("more than", index["server_ms"] > 10),
+            )
+        },
+    }
+    margins = {f"margin {100 * margin:g} %": shares({"": whole}, margin) for margin in (0.02, 0.1)}
+    table = shares(
+        {"as published": whole, **by_seed, **{name: whole[some] for name, some in parts.items()}}
+    )
+    return pd.concat([table, *(part.rename(index={"": name}) for name, part in margins.items())])

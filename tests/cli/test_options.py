@@ -12,7 +12,7 @@ import pytest
 
 from minitopo_dc.advice import SECONDS
 from minitopo_dc.campaign.campaign import AGAIN
-from minitopo_dc.cli import build, commands, main, options
+from minitopo_dc.cli import build, commands, entry, main, options
 from minitopo_dc.cli.entry import parser
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL, UPLINK_MBPS
 from minitopo_dc.link import DelayCurve
@@ -65,7 +65,8 @@ def test_a_line_of_help_or_a_mistake_imports_nothing_that_takes_time(program: st
 
 def test_each_command_is_a_module_that_executes_it() -> None:
     for name in commands.COMMANDS:
-        assert callable(import_module(f"minitopo_dc.cli.{name}").execute)
+        module = entry.MODULES.get(name, name)
+        assert callable(import_module(f"minitopo_dc.cli.{module}").execute)
 
 
 def test_a_target_that_cannot_be_built_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,6 +63,7 @@ REFUSED = [
     ([*SET, "seed=1", "--set", "seed=2"], "--set seed=2: allowed: FIELD=VALUE, each field once"),
     (["compare", "--legs", "40", "12", "--rtt", "30"], "did you mean --delay, which is one-way?"),
     (["compare", "--bandwith=3"], f"compare: no option --bandwith; `minitopo-dc compare {HELP}"),
+    (["compare", "--legs", "40", "12", "--upload"], "did you mean --workload upload?"),
     (["compare", "--trace-columns", "x=3"], "--trace-columns; did you mean --trace-column?"),
     (["run", "incomplete.yaml"], "incomplete.yaml: mode: missing; give it"),
     (["campaign", "run"], "campaign run: the following arguments are required"),

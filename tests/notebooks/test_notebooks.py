@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scripts.notebooks import FOLDER, digest, execute, read
+from scripts.notebooks import FOLDER, FRAME, digest, execute, read
 from tests import REPOSITORY
 from tests.quic.extension import needs_picoquic
 
@@ -32,9 +32,9 @@ def outputs_of(notebook: Any) -> list[Any]:
 
 
 def tables_of(notebook: Any) -> list[str]:
-    """Return the tables and sentences of a notebook, without pictures."""
+    """Return the tables and sentences of a notebook, without pictures and a page's frame."""
     pages = [output.get("data", {}).get("text/html", "") for output in outputs_of(notebook)]
-    return [re.sub(r"<img[^>]*>", "", page) for page in pages if page]
+    return [re.sub(r"<img[^>]*>", "", page) for page in pages if page and FRAME not in page]
 
 
 def pictures_of(notebook: Any) -> int:
@@ -72,3 +72,33 @@ def test_a_saved_notebook_has_the_outputs_of_its_code_and_links_that_lead_somewh
     links = re.findall(r"\]\(([^)#]+)", "\n".join(pages))
     assert links
     assert [link for link in links if not (FOLDER / link).exists()] == []
+
+
+OUTSIDE = re.compile(
+    r"\]\([^)]*\)|!\[[^]]*\]|`[^`]*`"  # addresses, pictures, code
+    r"|95 % (?:confidence )?intervals?|\b[45]G\b|G\.114|legs? \d(?: and leg \d)?|\bnetwork \d+"
+)
+NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w])")
+
+
+def test_a_notebook_says_no_number_that_it_does_not_compute_or_check() -> None:
+    for name in NAMES:
+        cells = read(path_of(name))["cells"]
+        known = {float(number) for cell in cells for number in NUMBER.findall(computed(cell))}
+        said = [
+            number
+            for cell in cells
+            if cell["cell_type"] == "markdown"
+            for number in NUMBER.findall(OUTSIDE.sub("", cell["source"]))
+        ]
+        assert [
+            number for number in said if not known & {float(number), float(number) / 100}
+        ] == [], name
+
+
+def computed(cell: Any) -> str:
+    """Return what a cell with code has and prints."""
+    outputs = cell.get("outputs", ())
+    printed = [output.get("text", "") for output in outputs]
+    printed += [output.get("data", {}).get("text/plain", "") for output in outputs]
+    return "\n".join([cell["source"], *printed]) if cell["cell_type"] == "code" else ""

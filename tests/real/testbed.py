@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.real.calibration import Arrivals, send_through
-from minitopo_dc.real.elements import ElementProcess, testbed
+from minitopo_dc.real.elements import ElementProcess, start, testbed
 from minitopo_dc.real.hosts import EmulatedHost, Network
 from minitopo_dc.real.run import run_real
 from minitopo_dc.results.run_result import RunResult
@@ -34,8 +34,7 @@ class Bed(NamedTuple):
 
     def start(self) -> None:
         """Start the elements' time."""
-        for element in (self.gnb, self.ue):
-            element.order("start")
+        start((self.gnb, self.ue))
 
     def probe(
         self,

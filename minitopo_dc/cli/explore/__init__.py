@@ -79,10 +79,12 @@ def _session(begin: Form) -> Any:
     from minitopo_dc.cli.explore.page import Page  # noqa: PLC0415
 
     try:
-        page = Page(Form.of_query(pn.state.location.search) or begin)
+        asked = Form.of_query(pn.state.location.search)
+        page = Page(asked.changed(plugin=begin.words.get("plugin", ())) if asked else begin)
     except InputError as error:
         return pn.pane.Alert(str(error), alert_type="danger")
-    pn.state.on_session_destroyed(lambda _: page.close())
+    # Not here: runs that are to end take a moment, in which no other tab would be answered.
+    pn.state.on_session_destroyed(lambda _: Thread(target=page.close, daemon=True).start())
     return page.view
 
 

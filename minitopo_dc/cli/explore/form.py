@@ -48,6 +48,8 @@ CARRIERS: Final = (
 T_REORDERING: Final = "pdcp.t_reordering_ms"
 REPEATED: Final = "set"
 """The option that is given once for each of its values."""
+UNSHARED: Final = "plugin"
+"""The option that no address has: it names a program, and a link may be a stranger's."""
 OPTION = re.compile(r"--([a-z-]+)")
 OF_LEG = re.compile(r"legs\.(\d+)(?:, legs\.\d+)*(?:\.\w+link)?[.:] ?(\w+)")
 PLACES: Final = {
@@ -123,7 +125,12 @@ class Form:
     @classmethod
     def of_scenario(cls, scenario: Scenario, given: Mapping[str, Sequence[str]] = {}) -> Self:
         """Return the options that make a scenario, and over them those that are given."""
-        return cls._begun(_words_of(scenario) | {key: tuple(given[key]) for key in given})
+        words = _words_of(scenario)
+        fields = (*words.get(REPEATED, ()), *given.get(REPEATED, ()))
+        last = {field.partition("=")[0]: field for field in fields}
+        return cls._begun(
+            words | {key: tuple(given[key]) for key in given} | {REPEATED: tuple(last.values())}
+        )
 
     @classmethod
     def _begun(cls, given: Mapping[str, tuple[str, ...]]) -> Self:
@@ -147,8 +154,9 @@ class Form:
         """
         words: dict[str, tuple[str, ...]] = {}
         for name, value in parse_qsl(query.removeprefix("?"), keep_blank_values=True):
-            if name not in _options():
-                raise SettingsError(f"{name}: allowed: {', '.join(_options())}")
+            if name not in _options() or name == UNSHARED:
+                known = (key for key in _options() if key != UNSHARED)
+                raise SettingsError(f"{name}: allowed: {', '.join(known)}")
             several = name != REPEATED and _options()[name].nargs == "+"
             words[name] = (*words.get(name, ()), *(listed([value]) if several else [value]))
         return cls(words) if words else None
@@ -158,6 +166,7 @@ class Form:
         parts = [
             f"{name}={quote(word, safe='/:=,')}"
             for name, words in self.words.items()
+            if name != UNSHARED
             for word in (words if name == REPEATED else [",".join(words)])
         ]
         return f"?{'&'.join(parts)}"
@@ -208,10 +217,9 @@ class Form:
         arguments = self.arguments()
         return [*range(arguments.seed, arguments.seed + max(1, arguments.repetitions or 1))]
 
-    def command(self, name: str = "compare") -> str:
+    def command(self) -> str:
         """Return the command line that compares the same ways."""
-        clock = ["--clock", "virtual"] if name == "compare" else []
-        return shlex.join(["minitopo-dc", name, *clock, *self._line()])
+        return shlex.join(["minitopo-dc", "compare", "--clock", "virtual", *self._line()])
 
     def yaml(self) -> str:
         """Return the scenario over Dual Connectivity, or the first, as a file for `run`."""

@@ -9,10 +9,12 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
   were pushed by its begin: the last two make one new block, of segments of as many SDUs as fit (TS
   38.322, clause 5.2). So retransmissions cost capacity. Control PDUs come before data, and what was
   sent before comes first of that (TS 38.322, clause 5.2.3.1.1; TS 36.322, clause 5.1.3.1.1).
-* In acknowledged mode each decoded block asks for a status report, as if each polled. It goes in
-  the first slot of the other direction that begins `status_prohibit_ns` or more after the slot of
-  the last one, and at most fills it. A slot that nothing else needs carries it at no cost: it waits
+* In acknowledged mode each decoded block asks for a status report, as if each polled. It is made
+  for the first slot of the other direction that begins `status_prohibit_ns` or more after that of
+  the last one. It goes with the first data from there on, and at most fills that slot. So it waits
   for no grant, and neither delays nor spares a request of a packet.
+* Directions of one process see each other's work up to any slot. Those of two processes see it when
+  it is done, which is when a packet arrives or leaves.
 * The receiver knows that it lacks a block by the slot of the first later one that it decodes, and
   has told `status_ns` after its begin; then RLC sends again what HARQ has given up. If nothing
   later arrives, it does so `status_ns` after the latest new block. What is lost again is told in
@@ -40,7 +42,7 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableSequence
 from copy import copy
 from dataclasses import replace
 from random import Random
@@ -67,6 +69,12 @@ from minitopo_dc.link.rlc.parameters import (
 from minitopo_dc.link.rlc.sdus import Reassembly, RetransmissionBuffer, RlcSdu, SduQueue, Segment
 
 T = TypeVar("T")
+LONG_AGO = -(1 << 63)
+"""In ns, the least of 64 bits."""
+ACTIVE, BUSY, SLOT, BITS, SLOT_BEFORE, BITS_BEFORE = range(6)
+"""What a direction shows the other one: the begin of its latest new block, whether it has something
+to send, and its receiver's last two status reports: the begins of their slots, and their bits."""
+SHOWN_BYTES = 6 * 8
 
 
 class RlcLeg(QueuedLeg[T]):
@@ -75,17 +83,18 @@ class RlcLeg(QueuedLeg[T]):
     __slots__ = (
         *("_harq", "_queue", "_reassembly", "_retransmissions", "_rlc", "_slots"),
         *(
-            "_active",
             "_begin",
             "_free",
             "_grant",
             "_granted",
             "_other",
+            "_reported",
+            "_shown",
             "_stopped",
             "_waits",
             "_wake",
         ),
-        *("_dropped_discard", "_dropped_radio", "_nacks", "_reports", "_resent"),
+        *("_dropped_discard", "_dropped_radio", "_nacks", "_resent"),
     )
 
     def __init__(
@@ -101,7 +110,8 @@ class RlcLeg(QueuedLeg[T]):
         self._slots = Slots(capacity, rlc, NOT_STARTED)
         self._grant = parameters.grant_ns
         self._waits = bool(parameters.grant_ns or rlc.sr_ns or rlc.drx)
-        self._active = -NEVER  # the begin of the latest new block
+        self._shown: MutableSequence[int] = [LONG_AGO, 0, LONG_AGO, 0, LONG_AGO, 0]
+        self._reported = LONG_AGO  # the slot of the latest report that this direction has carried
         self._other: RlcLeg[Any] | None = None
         self._queue: SduQueue[T] = SduQueue(rlc.discard_ns)
         self._retransmissions: RetransmissionBuffer[T] = RetransmissionBuffer()
@@ -110,9 +120,6 @@ class RlcLeg(QueuedLeg[T]):
         self._granted = -NEVER  # from when on the queue is sent
         self._begin = self._wake = NEVER  # of the next slot with work; when something happens
         self._dropped_discard = self._dropped_radio = self._resent = 0
-        # The last two status reports of this direction's receiver: the begins of the other
-        # direction's slots that carry them, and their bits.
-        self._reports = [(-NEVER, 0)] * 2
         self._nacks = 0  # of blocks that HARQ has given up since the last report
 
     def observe(self, served: Served) -> None:
@@ -282,13 +289,20 @@ class RlcLeg(QueuedLeg[T]):
         if isinstance(other, RlcLeg):
             self._other = other
 
+    def share(self, memory: MutableSequence[int]) -> None:
+        """Keep what the other direction sees in memory that its process has, too.
+
+        A leg that carries nothing, with the other process's memory, stands for its direction there.
+        """
+        self._shown = memory
+
     def _activity(self, now: int) -> int:
         """Return when the terminal was active last (ns): it is while it has something to send."""
         other = self._other
         if other is None:
-            return self._active
+            return self._shown[ACTIVE]
         other._run(now)
-        return max(self._active, other._active if other._ready() is None else now)
+        return max(self._shown[ACTIVE], now if other._shown[BUSY] else other._shown[ACTIVE])
 
     def _advance(self, now: int) -> None:
         self._run(now)
@@ -310,6 +324,7 @@ class RlcLeg(QueuedLeg[T]):
         self._begin = NEVER
         self._stopped = False
         ready = self._ready()
+        self._shown[BUSY] = ready is not None
         if self._up and ready is not None:
             begin = self._slots.carrying(self._slots.following(max(ready, self._free)))
             self._stopped = begin is None
@@ -327,7 +342,7 @@ class RlcLeg(QueuedLeg[T]):
 
     def _polled(self) -> int:
         """Return when what the receiver does not miss goes again, if no new block is sent (ns)."""
-        return self._active + self._rlc.status_ns
+        return self._shown[ACTIVE] + self._rlc.status_ns
 
     def _sendable(self, sdu: RlcSdu[T]) -> int:
         """Return from when on an SDU of the queue may be sent (ns)."""
@@ -344,7 +359,7 @@ class RlcLeg(QueuedLeg[T]):
         Returns:
             The bits that were not needed.
         """
-        status = 0 if self._other is None else self._other._status(begin)
+        status = self._status(begin)
         self._discard(begin)
         self._free = end = begin + self._slots.length
         blocks, room = self._harq.resend(bits, begin)
@@ -353,7 +368,7 @@ class RlcLeg(QueuedLeg[T]):
             self._retransmissions.miss(NEVER, begin)
         segments = list(self._segments(room, begin))
         if segments:
-            self._active = begin
+            self._shown[ACTIVE] = begin
             blocks.append(self._harq.new_block(segments, begin))
             room -= blocks[-1].bits
         for block in blocks:
@@ -400,20 +415,26 @@ class RlcLeg(QueuedLeg[T]):
 
     def _report(self, now: int) -> None:
         """Let the receiver report at `now` (ns), unless a report to come has what it knows."""
-        last = self._reports[1][0]
+        shown, last = self._shown, self._shown[SLOT]
         if self._other is None or self._rlc.mode == "um" or now <= last:
             return
         slot = self._other._slots.following(max(now, last + self._rlc.status_prohibit_ns))
         bits = 8 * (STATUS_BYTES + NACK_BYTES * self._nacks)
-        self._reports = [self._reports[1], (slot, bits)]
+        shown[SLOT_BEFORE], shown[BITS_BEFORE] = last, shown[BITS]
+        shown[SLOT], shown[BITS] = slot, bits
         self._nacks = 0
 
     def _status(self, begin: int) -> int:
-        """Return the bits of the report that the other direction's slot from `begin` on carries."""
-        if self._rlc.mode == "um":
+        """Return the bits of the other direction's report that the slot from `begin` on carries."""
+        if self._other is None:
             return 0
-        self._run(begin)
-        return sum(bits for slot, bits in self._reports if slot == begin)
+        self._other._run(begin)
+        shown = self._other._shown
+        for slot, bits in ((SLOT, BITS), (SLOT_BEFORE, BITS_BEFORE)):
+            if self._reported < shown[slot] <= begin:
+                self._reported = shown[slot]
+                return shown[bits]
+        return 0
 
     def _given_up(self, block: Block[T], end: int) -> None:
         """Let RLC send the segments of a block again that HARQ gave up, or drop their SDUs."""

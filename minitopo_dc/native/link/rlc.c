@@ -1,11 +1,6 @@
 /* A leg with RLC and HARQ: the twin of link/rlc/leg.py, which has the rules. */
 #include "link.h"
 
-/* A status report of this direction's receiver, and the begin of the other direction's slot that carries it. */
-typedef struct {
-    int64_t slot, bits;
-} status_report;
-
 struct rlc {
     rlc_parameters is;
     sdus sdus;
@@ -13,11 +8,11 @@ struct rlc {
     block_ring sent;     /* in the slot that is being used */
     int64_t free;        /* from when on slots can be used */
     int64_t granted;     /* from when on the queue is sent */
-    int64_t active;      /* the begin of the latest new block */
     leg *other;          /* direction, if it has RLC too; or NULL */
     int64_t begin, wake; /* of the next slot with work; when something happens */
-    status_report reports[2]; /* the last two */
-    int64_t nacks;            /* of blocks that HARQ has given up since the last one */
+    int64_t nacks;       /* of blocks that HARQ has given up since the last report of the receiver */
+    int64_t reported;    /* the slot of the latest report that this direction has carried */
+    leg_shown *shown, own; /* `own`, or memory of several processes */
 };
 
 static void end(leg *self)
@@ -140,7 +135,7 @@ static int64_t sendable(const leg *self, const rlc_sdu *what)
 /* When what the receiver does not miss is sent again, if no new block is sent. */
 static int64_t polled(const leg *self)
 {
-    return self->rlc->active + self->rlc->is.status;
+    return self->rlc->shown->active + self->rlc->is.status;
 }
 
 /* From when on there is something to send. */
@@ -158,8 +153,11 @@ static int64_t ready(leg *self)
 static void plan(leg *self)
 {
     rlc *own = self->rlc;
-    int64_t from = self->up ? ready(self) : NEVER;
+    int64_t from = ready(self);
 
+    own->shown->busy = from != NEVER;
+    if (!self->up)
+        from = NEVER;
     own->begin = from == NEVER ? NEVER : carrying(self, following(self, later(from, later(own->free, self->since))));
     self->stopped = from != NEVER && own->begin == NEVER;
     own->wake = earlier(slot_end(self, own->begin), expiry(self));
@@ -241,25 +239,39 @@ static void run(leg *self, int64_t until);
 static void report(leg *self, int64_t now)
 {
     rlc *own = self->rlc;
-    int64_t last = own->reports[1].slot;
+    leg_shown *shown = own->shown;
+    int64_t last = shown->slot;
 
     if (own->other == NULL || !own->is.acknowledged || now <= last)
         return;
-    own->reports[0] = own->reports[1];
-    own->reports[1].slot = following(own->other, later(now, last + own->is.status_prohibit));
-    own->reports[1].bits = own->is.status_bits + own->is.nack_bits * own->nacks;
+    shown->slot_before = last;
+    shown->bits_before = shown->bits;
+    shown->slot = following(own->other, later(now, last + own->is.status_prohibit));
+    shown->bits = own->is.status_bits + own->is.nack_bits * own->nacks;
     own->nacks = 0;
 }
 
-/* The bits of the report that the other direction's slot from `begin` on carries. */
+static int carries(rlc *own, int64_t slot, int64_t begin)
+{
+    if (slot <= own->reported || slot > begin)
+        return 0;
+    own->reported = slot;
+    return 1;
+}
+
+/* The bits of the other direction's report that the slot from `begin` on carries. */
 static int64_t status(leg *self, int64_t begin)
 {
-    const status_report *reports = self->rlc->reports;
+    rlc *own = self->rlc;
+    const leg_shown *shown;
 
-    if (!self->rlc->is.acknowledged)
+    if (own->other == NULL)
         return 0;
-    run(self, begin);
-    return (reports[0].slot == begin ? reports[0].bits : 0) + (reports[1].slot == begin ? reports[1].bits : 0);
+    run(own->other, begin);
+    shown = own->other->rlc->shown;
+    if (carries(own, shown->slot, begin))
+        return shown->bits;
+    return carries(own, shown->slot_before, begin) ? shown->bits_before : 0;
 }
 
 /* DRX. */
@@ -270,9 +282,9 @@ static int64_t activity(leg *self, int64_t now)
     leg *other = self->rlc->other;
 
     if (other == NULL)
-        return self->rlc->active;
+        return self->rlc->shown->active;
     run(other, now);
-    return later(self->rlc->active, ready(other) == NEVER ? other->rlc->active : now);
+    return later(self->rlc->shown->active, other->rlc->shown->busy ? now : other->rlc->shown->active);
 }
 
 static int64_t listening(int64_t time, int64_t cycle, int64_t on)
@@ -370,7 +382,7 @@ static void carry(leg *self, int64_t begin)
     rlc *own = self->rlc;
     int64_t now = slot_end(self, begin);
     int64_t room = narrow(bits_until(self, now) - bits_until(self, begin));
-    int64_t control = own->other == NULL ? 0 : status(own->other, begin);
+    int64_t control = status(self, begin);
     segment_ring segments;
 
     discard(self, begin);
@@ -381,7 +393,7 @@ static void carry(leg *self, int64_t begin)
         sdus_miss(&own->sdus, NEVER, begin);
     segments = next_segments(self, room, begin);
     if (segment_ring_count(&segments)) {
-        own->active = begin;
+        own->shown->active = begin;
         block_ring_push(&own->sent, harq_new_block(&own->harq, segments, begin));
     }
     while (block_ring_count(&own->sent)) {
@@ -517,8 +529,9 @@ void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_rand
     made->is = *is;
     made->harq = (harq){.counters = &self->counters, .limit = is->harq_retransmissions};
     rng_set(&made->harq.random, block_random);
-    made->free = made->granted = made->active = INT64_MIN;
-    made->reports[0].slot = made->reports[1].slot = INT64_MIN;
+    made->free = made->granted = made->reported = INT64_MIN;
+    made->own = (leg_shown){INT64_MIN, 0, INT64_MIN, 0, INT64_MIN, 0};
+    made->shown = &made->own;
     made->begin = made->wake = NEVER;
     sdus_begin(&made->sdus, self, is);
     self->rlc = made;
@@ -530,6 +543,12 @@ void leg_pair(leg *self, leg *other)
 {
     if (self->rlc != NULL && other->rlc != NULL)
         self->rlc->other = other;
+}
+
+void leg_share(leg *self, leg_shown *memory)
+{
+    if (self->rlc != NULL)
+        self->rlc->shown = memory;
 }
 
 void leg_set_block_error(leg *self, double error, int64_t mean_wait, int64_t now)

@@ -14,6 +14,7 @@ from typing import Any
 
 from minitopo_dc.capture import CaptureFile, frame_start
 from minitopo_dc.fields import Direction, IpVersion
+from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import library
 from minitopo_dc.native.pdcp import NativeTransmitter
 from minitopo_dc.real.element.captures import OPPOSITE, capture_files, close_all
@@ -182,6 +183,7 @@ class RealNativeElement(RealElement):
 
     def _leg_driver(self, leg: ElementLeg) -> Any:
         driver = NativeLegDriver(leg, self._loop.router)
+        self._share(leg, driver.leg, NativeLeg)
         injector = self._injectors[leg.leg] = Injector(leg.leg)
         versions = self._settings.ip_versions
         sockets = [injector.descriptor(n) if n in versions else -1 for n in IP_VERSIONS]

@@ -8,12 +8,15 @@ import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from ipaddress import IPv4Address, IPv6Address
+from mmap import mmap
+from time import sleep
 from typing import Any
 
 from minitopo_dc.capture import wall_clock_offset
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.interruption import heed
-from minitopo_dc.link import WifiPath
+from minitopo_dc.link import WifiPath, make_leg
+from minitopo_dc.link.rlc.leg import SHOWN_BYTES
 from minitopo_dc.pdcp import (
     sn_format,
 )
@@ -53,6 +56,7 @@ from minitopo_dc.scenario.element import (
     ReportLeg,
     TransmitBearer,
 )
+from minitopo_dc.units import NS_PER_S
 
 
 class RealElement(AnyElement):
@@ -101,6 +105,7 @@ class RealElement(AnyElement):
         self._counts: dict[tuple[str, int], dict[str, int]] = {}
         self._kernel_legs: dict[int, KernelLeg] = {}
         self._injectors: dict[int, Injector] = {}
+        self._others: list[tuple[Any, str]] = []
         legs = {leg.leg: self._leg_driver(leg) for leg in settings.legs}
         legs |= {wire.leg: self._driver(wire.leg, Wire()) for wire in settings.wires}
         for injector in self._injectors.values():
@@ -153,9 +158,27 @@ class RealElement(AnyElement):
             self._kernel_legs[leg.leg] = made
             return self._driver(leg.leg, made)
         driver = self._driver(leg.leg, self._built(leg, self._paths))
+        self._share(leg, driver.leg, make_leg)
         if leg.radio.mtu_icmp:
             self._answer_errors(driver, leg.radio.mtu_bytes)
         return driver
+
+    def _share(self, leg: ElementLeg, core: Any, make: Any) -> None:
+        """Let a leg and its other direction, in another process, see each other."""
+        if leg.other is None:
+            return
+        core.share(self._memory(leg.interface))
+        other = leg.other.radio.build(leg.seed, make=make)
+        core.pair(other)
+        self._others.append((other, leg.other.interface))
+
+    def _memory(self, interface: str) -> memoryview[int]:
+        """Return what a direction shows, in memory of all processes of a run."""
+        path = self._settings.directory / f"{interface}.shown"
+        self._open.callback(path.unlink, missing_ok=True)
+        with path.open("a+b") as file:
+            file.truncate(SHOWN_BYTES)
+            return memoryview(mmap(file.fileno(), SHOWN_BYTES)).cast("q")
 
     def _driver(self, number: int, leg: Any) -> LegDriver:
         self._injectors[number] = Injector(number, self._host)
@@ -276,11 +299,14 @@ class RealElement(AnyElement):
         return (version,) if version else self._settings.ip_versions
 
     def order(self, line: str) -> None:
-        """Carry out `start`, `down LEG` or `up LEG`."""
+        """Carry out `start`, `start MOMENT` (ns, of all hosts), `down LEG` or `up LEG`."""
         now = clock()
         match line.split():
             case ["start"]:
-                self._started = now
+                self._start(now)
+            case ["start", moment] if moment.isdigit():
+                now = int(moment)
+                sleep(max(0, now - clock()) / NS_PER_S)
                 self._start(now)
             case [("down" | "up") as state, number] if (
                 number.isdigit() and int(number) in self._legs
@@ -290,6 +316,13 @@ class RealElement(AnyElement):
             case _:
                 raise ElementError(f"unknown order {line!r}; allowed: start, down LEG, up LEG")
         self._loop.serve(now)
+
+    def _start(self, now: int) -> None:
+        self._started = now
+        super()._start(now)
+        for other, interface in self._others:
+            other.start(now)
+            other.share(self._memory(interface))
 
     def _interfaces_changed(self, up: Mapping[int, bool], now: int) -> None:
         """Take legs down or up with their interfaces; bearers use those that are up."""

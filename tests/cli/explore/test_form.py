@@ -45,6 +45,8 @@ def test_an_address_with_another_option_is_refused_and_one_without_says_nothing(
     with pytest.raises(dc.InputError, match=r"^output: allowed: legs, "):
         Form.of_query("?output=/tmp/x")
     assert Form.of_query("") is None
+    with pytest.raises(dc.InputError, match=r"^plugin: allowed: legs, "):
+        Form.of_query("?plugin=evil.py")
 
 
 @of_forms

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from minitopo_dc.link import ConstantDelay, LegParameters, RlcParameters, make_capacity
-from minitopo_dc.link.rlc.leg import make_leg
-from minitopo_dc.link.rlc.parameters import NACK_BYTES, STATUS_BYTES
+from minitopo_dc.link.rlc.leg import SHOWN_BYTES, make_leg
+from minitopo_dc.link.rlc.parameters import NACK_BYTES, STATUS_BYTES, Drx
 from minitopo_dc.link.rlc.tdd import TddPattern
 from tests.native.driven import DrivenLeg
 
-MS = 1_000_000
+MS, S = 1_000_000, 1_000_000_000
 SECONDS = 2
 RATE = 1_000_000
 ENDLESS = LegParameters(delay=ConstantDelay(0), queue_packets=None)
@@ -74,6 +74,49 @@ def test_a_report_grows_with_what_harq_gave_up(make: Any) -> None:
 def test_unacknowledged_mode_reports_nothing(make: Any) -> None:
     rlc = RlcParameters(block_error=0.0, mode="um")
     assert lost_bytes(busy(make, rlc, rlc)[0]) == 0
+
+
+def shared(make: Any, up: RlcParameters, down: RlcParameters) -> list[Any]:
+    """Both directions, each with what stands for the other one, as in processes of two hosts."""
+    made = [
+        [make(ENDLESS, make_capacity(RATE), Random(7), rlc) for rlc in (up, down)] for _ in "ud"
+    ]
+    memories = [memoryview(bytearray(SHOWN_BYTES)).cast("q") for _ in "ud"]
+    for own in (0, 1):
+        made[own][own].share(memories[own])
+        made[own][own].pair(made[own][1 - own])
+        for leg in made[own]:
+            leg.start(S)
+        made[own][1 - own].share(memories[1 - own])
+    return [made[0][0], made[1][1], made]
+
+
+@pytest.mark.parametrize("make", [make_leg, DrivenLeg])
+def test_directions_of_two_processes_report_as_often_as_those_of_one(make: Any) -> None:
+    rlc = RlcParameters(block_error=0.0, status_prohibit_ns=10 * MS)
+    legs = shared(make, rlc, rlc)
+    for leg in legs[:2]:
+        for number in range(500):
+            leg.push(number, 1000, S)
+    for now in range(S + MS, 2 * S + MS, MS):
+        for leg in legs[:2]:
+            leg.poll(now)
+    for leg in legs[:2]:
+        lost = RATE / 8 - (500_000 - leg.backlog_bytes(now=2 * S))
+        assert lost == pytest.approx(100 * STATUS_BYTES, rel=0.1)
+
+
+@pytest.mark.parametrize("make", [make_leg, DrivenLeg])
+def test_what_one_process_sends_keeps_the_terminal_awake_in_the_other(make: Any) -> None:
+    drx = Drx(on_ns=10 * MS, inactivity_ns=100 * MS, cycle_ns=160 * MS)
+    up, down, _made = shared(make, RlcParameters(block_error=0.0), RlcParameters(drx=drx))
+    down.push(1, 100, S + 50 * MS)
+    assert down.next_timeout() == S + 161 * MS  # asleep, to the next cycle
+    down.poll(S + 300 * MS)
+    up.push(2, 100, S + 500 * MS)
+    up.poll(S + 510 * MS)
+    down.push(3, 100, S + 550 * MS)
+    assert down.next_timeout() == S + 551 * MS
 
 
 @pytest.mark.parametrize("make", [make_leg, DrivenLeg])

@@ -22,7 +22,7 @@ from minitopo_dc.real.element.loop import inside
 from minitopo_dc.real.hosts import EmulatedHost
 from minitopo_dc.real.run import run_real
 from minitopo_dc.runners.processes.udp_socket import receive_with_ecn, set_receive_buffer, use_ecn
-from minitopo_dc.scenario.addresses import client_address
+from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.virtual import run as virtual
 from tests import long
 from tests.native.extension import needs_native
@@ -91,6 +91,25 @@ def test_a_delay_trace_is_followed_and_begins_again(tmp_path: Path) -> None:
     phase_s, delays = (arrivals.sent - start) / 1e9 % 1, arrivals.delays_ms
     assert abs(np.median(delays[(phase_s > 0.05) & (phase_s < 0.45)]) - 10) < 2
     assert abs(np.median(delays[(phase_s > 0.55) & (phase_s < 0.95)]) - 60) < 2
+
+
+@needs_native
+@pytest.mark.alone
+@pytest.mark.parametrize("core", ["native", "python"])
+def test_a_terminal_sleeps_while_it_neither_receives_nor_sends(tmp_path: Path, core: str) -> None:
+    """It listens on 2 of 40 ms: a packet waits for 38^2 / 80 = 18 ms on average, but no reply."""
+    drx = {"on_ms": 2, "inactivity_ms": 20, "cycle_ms": 40}
+    radio = INSTANT | {"rlc": {"block_error_percent": 0, "slot_ms": 0.5, "drx": drx}}
+    with running_testbed(scenario("sc", legs=[radio], real={"core": core}), tmp_path) as bed:
+        bed.start()
+        delays = bed.probe(11, 6).delays_ms
+        ping = output(bed.hosts.client, "ping", "-qc40", "-i0.11", server_address())
+        cores = [summary["core"] for summary in bed.stop()]
+    average = float(ping.rpartition(" = ")[2].split("/")[1])
+    assert abs(np.mean(delays) - 18) < 6
+    assert average < 8
+    assert cores == [core, core]
+    assert not list(tmp_path.glob("*.shown"))
 
 
 @pytest.mark.alone
