@@ -67,7 +67,11 @@ def page(server: tuple[Any, str, Path]) -> Iterator[Page]:
         page.on("request", lambda request: others.append(request.url))
         page.goto(f"{server[1]}?size=5&legs=40,30&delay=10,40", timeout=1000 * START_S)
         expect(page.get_by_text(TIME)).to_be_visible(timeout=1000 * START_S)
-        assert not [url for url in others if not url.startswith(("http://127.0.0.1", "data:"))]
+        assert not [
+            url
+            for url in others
+            if not url.startswith(("http://127.0.0.1", "blob:http://127.0.0.1", "data:"))
+        ]
         yield page
         browser.close()
 
