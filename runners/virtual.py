@@ -67,7 +67,11 @@ class VirtualEndpoint(Protocol):
 
 @runtime_checkable
 class EndpointInC(Protocol):
-    """A `VirtualEndpoint` that C can drive, but for what is due or has happened."""
+    """A `VirtualEndpoint` that C may drive, but for what is due or has happened."""
+
+    @property
+    def in_c(self) -> bool:
+        """Return whether C can drive it now."""
 
     @property
     def due(self) -> int | None:

@@ -25,7 +25,7 @@ from enum import IntEnum
 from random import Random
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.errors import InputError
 from minitopo_dc.registry import Registry, UnknownNameError
 from minitopo_dc.units import NS_PER_MS
 
@@ -94,10 +94,6 @@ def congested(packet: AtQueue) -> Verdict:
     return Verdict.MARK if packet.ecn else Verdict.DROP
 
 
-class DisciplineError(MinitopoDcError, ValueError):
-    """Error: an unknown queue discipline, or wrong parameters of one; the message says which."""
-
-
 DisciplineClass = TypeVar("DisciplineClass", bound=Callable[..., QueueDiscipline])
 _DISCIPLINES: Registry[Callable[..., QueueDiscipline]] = Registry(
     "queue discipline",
@@ -119,19 +115,19 @@ def make_discipline(name: str, /, **parameters: Any) -> QueueDiscipline | None:
     """Return a new discipline of this name; None for drop-tail.
 
     Raises:
-        DisciplineError: no such discipline, a parameter that it does not have, or one that it
+        InputError: no such discipline, a parameter that it does not have, or one that it
             refuses.
         InputError: an entry point of this kind is broken.
     """
     if name == DROP_TAIL:
         if parameters:
-            raise DisciplineError(f"queue discipline {name!r} has no parameters")
+            raise InputError(f"queue discipline {name!r} has no parameters")
         return None
     try:
-        made: QueueDiscipline = _DISCIPLINES.make(name, parameters, DisciplineError)
+        made: QueueDiscipline = _DISCIPLINES.make(name, parameters, InputError)
     except UnknownNameError:
         known = ", ".join((DROP_TAIL, *_DISCIPLINES.names()))
-        raise DisciplineError(f"no queue discipline {name!r} (known: {known})") from None
+        raise InputError(f"no queue discipline {name!r} (known: {known})") from None
     return made
 
 

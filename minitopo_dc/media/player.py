@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minitopo_dc.media.abr import AbrAlgorithm, AbrError, AbrView, DownloadProgress, SegmentDownload
+from minitopo_dc.errors import InputError
+from minitopo_dc.media.abr import AbrAlgorithm, AbrView, DownloadProgress, SegmentDownload
 from minitopo_dc.media.video import SegmentedVideo
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
@@ -235,7 +236,7 @@ class Player:
         """Return what is to be done at `now` (ns); call again after it was done, or at its moment.
 
         Raises:
-            AbrError: the algorithm asks for a quality that is not there.
+            InputError: the algorithm asks for a quality that is not there.
         """
         self._picture.go_on(now)
         if self._done == self._settings.segments:
@@ -282,7 +283,7 @@ class Player:
         most = self.video.qualities - 1
         is_whole = isinstance(quality, int) and not isinstance(quality, bool)
         if not is_whole or not 0 <= quality <= most:  # type: ignore[operator]
-            raise AbrError(
+            raise InputError(
                 f"abr {self._abr.name} asks for quality {quality!r:.40} of segment {self._done}; "
                 f"allowed with video {self.video.name}: 0 to {most}"
             )

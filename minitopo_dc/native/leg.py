@@ -8,6 +8,7 @@ from dataclasses import astuple, fields, replace
 from random import Random
 from typing import Any
 
+from minitopo_dc.errors import InputError
 from minitopo_dc.link import (
     Bernoulli,
     Capacity,
@@ -34,7 +35,6 @@ from minitopo_dc.link.rlc.tdd import TddPattern
 from minitopo_dc.native.library import (
     MOST,
     NEVER,
-    NotNativeError,
     library,
     native_limit,
     random_state,
@@ -54,7 +54,7 @@ def native_capacity(capacity: Capacity) -> Any:
     """Return a capacity in C that has served nothing yet; who gets it has to free it.
 
     Raises:
-        NotNativeError: another class, or numbers that do not fit.
+        InputError: another class, or numbers that do not fit.
     """
     lib = library().lib
     if isinstance(capacity, RateCapacity) and type(capacity) in (ConstantCapacity, RateCapacity):
@@ -66,11 +66,11 @@ def native_capacity(capacity: Capacity) -> Any:
         return lib.capacity_opportunities(
             *(_numbers(moments), len(moments), duration, bits, _AFTER.index(capacity.end))
         )
-    raise NotNativeError(f"a capacity of class {type(capacity).__name__}")
+    raise InputError(f"a capacity of class {type(capacity).__name__}")
 
 
 def native_delay(delay: DelayModel) -> tuple[int, int, int]:
-    """Return a delay's kind in C and its two numbers; NotNativeError for another class."""
+    """Return a delay's kind in C and its two numbers; InputError for another class."""
     if isinstance(delay, _DELAYS):
         kind = _DELAYS.index(type(delay))
         if isinstance(delay, ConstantDelay):
@@ -78,22 +78,22 @@ def native_delay(delay: DelayModel) -> tuple[int, int, int]:
         if isinstance(delay, NormalDelay):
             return kind, _fitting(delay.mean_ns), _fitting(delay.sd_ns)
         return kind, _fitting(delay.low_ns), _fitting(delay.high_ns)
-    raise NotNativeError(f"a delay of class {type(delay).__name__}")
+    raise InputError(f"a delay of class {type(delay).__name__}")
 
 
 def native_loss(loss: LossModel | None) -> tuple[int, float, float, float, float]:
-    """Return a loss model's kind in C and its probabilities; NotNativeError for another class."""
+    """Return a loss model's kind in C and its probabilities; InputError for another class."""
     if loss is None:
         return 0, 0.0, 0.0, 0.0, 0.0
     if type(loss) is Bernoulli:
         return 1, loss.p, 0.0, 0.0, 0.0
     if type(loss) is GilbertElliott:
         return 2, loss.p, loss.r, loss.h, loss.k
-    raise NotNativeError(f"a loss model of class {type(loss).__name__}")
+    raise InputError(f"a loss model of class {type(loss).__name__}")
 
 
 def native_rlc(rlc: RlcParameters) -> Any:
-    """Return RLC's parameters in C, but for the block error; NotNativeError if one is too large."""
+    """Return RLC's parameters in C, but for the block error; InputError if one is too large."""
     pattern = rlc.tdd or TddPattern()
     return library().ffi.new(
         "rlc_parameters *",
@@ -126,21 +126,21 @@ def native_rlc(rlc: RlcParameters) -> Any:
 
 
 def native_discipline(discipline: QueueDiscipline) -> tuple[int, tuple[float, ...]]:
-    """Return a discipline's kind in C and its numbers; NotNativeError for another class."""
+    """Return a discipline's kind in C and its numbers; InputError for another class."""
     if type(discipline) not in DISCIPLINES:
-        raise NotNativeError(f"a queue discipline of class {type(discipline).__name__}")
+        raise InputError(f"a queue discipline of class {type(discipline).__name__}")
     return DISCIPLINES.index(type(discipline)), discipline.numbers
 
 
 def _fitting(value: int) -> int:
     if abs(value) > MOST:
-        raise NotNativeError(f"a number of {len(str(value))} digits")
+        raise InputError(f"a number of {len(str(value))} digits")
     return value
 
 
 def _numbers(values: tuple[int, ...]) -> Any:
     if max(map(abs, values)) > MOST:
-        raise NotNativeError("a trace with a number beyond 64 bits")
+        raise InputError("a trace with a number beyond 64 bits")
     return library().ffi.from_buffer("int64_t[]", array("q", values))
 
 
@@ -154,7 +154,7 @@ class NativeLeg:
     """The counterpart of `minitopo_dc.link.make_leg` in C, but for what its driver in C does.
 
     Raises:
-        NotNativeError: it has a model that the native core lacks.
+        InputError: it has a model that the native core lacks.
     """
 
     def __init__(

@@ -18,7 +18,6 @@ from random import Random
 from types import TracebackType
 from typing import Any
 
-from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.extension import Extension, NotBuiltError
 from minitopo_dc.extension.make import (
     check_headers,
@@ -179,10 +178,6 @@ NEVER = (1 << 63) - 1
 """As in C: no time."""
 MOST = 1 << 61
 """The largest number that goes down to C: of ns 73 years, of bytes 2 EB."""
-
-
-class NotNativeError(MinitopoDcError, ValueError):
-    """Error: the native core lacks something; the text says what."""
 
 
 def from_c_time(time: int) -> int | None:

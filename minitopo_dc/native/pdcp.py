@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
+from minitopo_dc.errors import InputError
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import (
     NEVER,
-    NotNativeError,
     library,
     native_limit,
     random_state,
@@ -49,7 +49,7 @@ class NativeTransmitter:
     twin in C is asked by a call.
 
     Raises:
-        NotNativeError: too many legs.
+        InputError: too many legs.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class NativeReceiver:
     """The counterpart of `minitopo_dc.pdcp.ReceivingEntity` in C, for SDUs that are numbers.
 
     Raises:
-        NotNativeError: too many legs.
+        InputError: too many legs.
     """
 
     def __init__(
@@ -282,7 +282,7 @@ def check_legs(legs: int) -> None:
     """Refuse a bearer with more legs than the native core has room for.
 
     Raises:
-        NotNativeError: it has.
+        InputError: it has.
     """
     if legs > MAX_LEGS:
-        raise NotNativeError(f"a bearer over {legs} legs, more than {MAX_LEGS}")
+        raise InputError(f"a bearer over {legs} legs, more than {MAX_LEGS}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitopo_dc.native.library import NotNativeError, from_c_time, library
+from minitopo_dc.errors import InputError
+from minitopo_dc.native.library import from_c_time, library
 from minitopo_dc.pdcp import (
     BatchPolicy,
     DuplicatePolicy,
@@ -28,7 +29,7 @@ def native_policy(policy: SplitPolicy, legs: int) -> Any:
     """Return the twin in C of a split policy, which its entity frees.
 
     Raises:
-        NotNativeError: it has none.
+        InputError: it has none.
     """
     lib = library().lib
     if isinstance(policy, BatchPolicy):
@@ -40,7 +41,7 @@ def native_policy(policy: SplitPolicy, legs: int) -> Any:
         return lib.policy_proportional(legs, rates.time_constant, rates.floor)
     if isinstance(policy, LeastDelayPolicy):
         return lib.policy_least_delay(legs)
-    raise NotNativeError(f"split policy of class {type(policy).__name__}")
+    raise InputError(f"split policy of class {type(policy).__name__}")
 
 
 class AskedPolicy:

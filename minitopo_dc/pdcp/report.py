@@ -34,7 +34,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
-from typing import Final, Protocol, Self
+from typing import Any, Final, Self
 
 from minitopo_dc.pdcp.codec import PduError, SnFormat
 
@@ -202,16 +202,6 @@ Over two legs a status report then tells of 10,888 COUNTs; over 36 or more of no
 """
 
 
-class HasReceived(Protocol):
-    """A receiving entity, of either core, whose waiting times and status are reported."""
-
-    def reordering(self) -> list[tuple[int, int]]:
-        """Return how many SDUs of each leg waited and were delivered, and for how long (ns)."""
-
-    def status(self, limit: int = ...) -> StatusReport:
-        """Return the present status report, of at most `limit` bytes."""
-
-
 class ReportMaker:
     """Counts what arrives at a receiving entity, beside it, and makes its reports.
 
@@ -230,7 +220,7 @@ class ReportMaker:
 
     def __init__(
         self,
-        entity: HasReceived,
+        entity: Any,
         sn_format: SnFormat,
         *,
         legs: int,

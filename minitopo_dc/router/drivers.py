@@ -8,8 +8,10 @@ packets to let one go is to give the kernel its verdict, in virtual time it is a
 from __future__ import annotations
 
 import dataclasses
+import struct
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
 
 from minitopo_dc.link import AnyLeg
 from minitopo_dc.pdcp import (
@@ -297,3 +299,77 @@ class ReportSender:
         up = [way for way in self._ways if way[0].is_up] or self._ways
         for _, send in up[: self._most]:
             send(report, now)
+
+
+# Echoes measure the round-trip times of a bearer's legs, as PMFP does (TS 24.193, clause 5.4): a
+# request goes out on each leg, and the other end returns it on the same leg.
+REQUEST, ANSWER = 1, 2
+FORMAT = struct.Struct("!Bq")
+"""The kind, and when the request was sent (ns of the sender's clock)."""
+Send = Callable[[bytes, int], None]
+"""Puts a datagram's data on a leg at a time (ns)."""
+
+
+@runtime_checkable
+class Measures(Protocol):
+    """A split policy that echoes are made for."""
+
+    def echo_answered(self, leg: int, round_trip: int, now: int) -> None:
+        """Take in that an echo over `leg` (from 0) took `round_trip` ns, as known at `now`."""
+
+
+class EchoSender:
+    """Sends an echo on each leg of a bearer at every interval; a timed part.
+
+    Args:
+        policy: is told the round-trip times.
+        ways: what puts a datagram on each leg.
+        interval: from one echo to the next, ns.
+    """
+
+    def __init__(self, policy: Measures, ways: Sequence[Send], interval: int) -> None:
+        self._policy = policy
+        self._ways = ways
+        self._interval = interval
+        self._due: int | None = None
+
+    def start(self, now: int) -> None:
+        """Send the first echo at `now` (ns)."""
+        self._due = now
+
+    def next_timeout(self) -> int | None:
+        """Return when the next echo is due (ns); None before the start."""
+        return self._due
+
+    def handle(self, now: int) -> None:
+        """Send the echoes that are due."""
+        self._due = now + self._interval
+        for send in self._ways:
+            send(FORMAT.pack(REQUEST, now), now)
+
+    def takers(self) -> list[Send]:
+        """Return for each leg the function that takes the answers that come by it."""
+        return [partial(self._take, leg) for leg in range(len(self._ways))]
+
+    def _take(self, leg: int, data: bytes, now: int) -> None:
+        """Tell the policy of an answer; what is none is ignored."""
+        sent = _read(data, ANSWER)
+        if sent is not None and sent <= now:
+            self._policy.echo_answered(leg, now - sent, now)
+
+
+def answering(send: Send) -> Send:
+    """Return the function that takes what arrives by a leg, and returns each request by `send`."""
+
+    def take(data: bytes, now: int) -> None:
+        if (sent := _read(data, REQUEST)) is not None:
+            send(FORMAT.pack(ANSWER, sent), now)
+
+    return take
+
+
+def _read(data: bytes, kind: int) -> int | None:
+    """Return when an echo of a kind was sent (ns); None: it is none."""
+    if len(data) != FORMAT.size or data[0] != kind:
+        return None
+    return int(FORMAT.unpack(data)[1])

@@ -16,14 +16,17 @@ from typing import Any
 from minitopo_dc.link import AnyLeg, Bernoulli, WifiPath, make_leg
 from minitopo_dc.pdcp import TransmittingEntity
 from minitopo_dc.router.drivers import (
+    EchoSender,
     LegDriver,
     Loop,
+    Measures,
     ReceiveDriver,
     ReportSender,
+    Send,
     TransmitDriver,
     Way,
+    answering,
 )
-from minitopo_dc.router.echoes import EchoSender, Measures, Send, answering
 from minitopo_dc.router.recorder import Counters, Series
 from minitopo_dc.scenario import LegDirection
 from minitopo_dc.scenario.element import (

@@ -474,7 +474,7 @@ class LegDirection(Settings):
         return Bernoulli(self.loss_percent / 100) if self.loss_percent else None
 
     def discipline(self) -> QueueDiscipline | None:
-        """Return the queue's discipline, or None for drop-tail; DisciplineError if it is wrong."""
+        """Return the queue's discipline, or None for drop-tail; InputError if it is wrong."""
         return make_discipline(self.queue_discipline, **self.queue_parameters)
 
     def queue_limit_bytes(self) -> int | None:

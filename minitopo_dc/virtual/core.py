@@ -100,7 +100,9 @@ class NativeCore(Core):
         joined = [
             (host, host.endpoint, gets)
             for host, gets in ends
-            if isinstance(host, NativeHost) and isinstance(host.endpoint, EndpointInC)
+            if isinstance(host, NativeHost)
+            and isinstance(host.endpoint, EndpointInC)
+            and host.endpoint.in_c
         ]
         if len(joined) == len(ends):
             for host, endpoint, gets in joined:

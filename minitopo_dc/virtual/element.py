@@ -16,8 +16,7 @@ from minitopo_dc.pdcp import (
     classify_udp,
     sn_format,
 )
-from minitopo_dc.router.drivers import LegDriver, ReceiveDriver, TransmitDriver, Way
-from minitopo_dc.router.echoes import Send
+from minitopo_dc.router.drivers import LegDriver, ReceiveDriver, Send, TransmitDriver, Way
 from minitopo_dc.router.element import AnyElement
 from minitopo_dc.router.ip import too_big
 from minitopo_dc.router.recorder import write_summary

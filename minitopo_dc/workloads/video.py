@@ -13,10 +13,11 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from minitopo_dc.errors import InputError
 from minitopo_dc.fields.ranges import Seconds, SecondsOrNone
 from minitopo_dc.files import parse_json, read_text
 from minitopo_dc.installation import shipped
-from minitopo_dc.media.abr import AbrError, abr_names, make_abr
+from minitopo_dc.media.abr import abr_names, make_abr
 from minitopo_dc.media.player import (
     Cancel,
     EndSession,
@@ -389,7 +390,7 @@ class VideoClient(Client):
     def _next(self, now: int) -> SegmentRequest | Cancel | Wait | EndSession:
         try:
             return self._player.next(now)
-        except AbrError as error:
+        except InputError as error:
             self.failed(str(error))
             return EndSession()
 

@@ -47,9 +47,8 @@ class StackPair:
         self._stack, self._flow, self._options = stack, flow, options
         stack.seed(flow.seed)
         asking, answering = self._sessions(flow, options)
-        end = End if flow.key_frame_address else EndInC
-        self.client: End[ClientSession] = end(asking, flow.client_host, flow.ended)
-        self.server: End[ServerSession] = end(answering, flow.server_host, self._count_paths)
+        self.client: End[ClientSession] = End(asking, flow.client_host, flow.ended)
+        self.server: End[ServerSession] = End(answering, flow.server_host, self._count_paths)
 
     def _sessions(
         self, flow: VirtualFlow, options: PathOptions
@@ -154,9 +153,10 @@ class End(Generic[AnySession]):
             return None
         return session.next_timeout()
 
-
-class EndInC(End[AnySession]):
-    """An end that C can drive, as all of it is one connection."""
+    @property
+    def in_c(self) -> bool:
+        """Return whether C can drive it, as all of it is one connection."""
+        return self.session.marked is None
 
     @property
     def due(self) -> int | None:

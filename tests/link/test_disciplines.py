@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
+from minitopo_dc.errors import InputError
 from minitopo_dc.link import CapacityLeg, ConstantCapacity, ConstantDelay, LegParameters
 from minitopo_dc.link.codel import CoDel
 from minitopo_dc.link.discipline import (
     AtQueue,
-    DisciplineError,
     Ecn,
     QueueDiscipline,
     Red,
@@ -210,9 +210,9 @@ def test_dualpi2_serves_l4s_first_but_for_every_16th_packet() -> None:
 
 def test_a_wrong_discipline_is_refused() -> None:
     assert make_discipline("drop-tail") is None
-    with pytest.raises(DisciplineError, match="no queue discipline 'codex'"):
+    with pytest.raises(InputError, match="no queue discipline 'codex'"):
         make_discipline("codex")
-    with pytest.raises(DisciplineError, match="'tgt'; its parameters: target_ms, interval_ms"):
+    with pytest.raises(InputError, match="'tgt'; its parameters: target_ms, interval_ms"):
         make_discipline("codel", tgt=1)
-    with pytest.raises(DisciplineError, match="threshold_ms is -1, must be a number > 0"):
+    with pytest.raises(InputError, match="threshold_ms is -1, must be a number > 0"):
         make_discipline("step", threshold_ms=-1)

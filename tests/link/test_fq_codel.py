@@ -6,9 +6,10 @@ from random import Random
 
 import pytest
 
+from minitopo_dc.errors import InputError
 from minitopo_dc.link import CapacityLeg, ConstantCapacity, ConstantDelay, LegParameters
 from minitopo_dc.link.codel import FqCodel
-from minitopo_dc.link.discipline import DisciplineError, Ecn, make_discipline
+from minitopo_dc.link.discipline import Ecn, make_discipline
 from tests.virtual.scenarios import leg as radio
 from tests.virtual.scenarios import scenario
 
@@ -90,9 +91,9 @@ def test_codel_drops_when_it_does_over_the_flow_alone() -> None:
 
 
 def test_wrong_parameters_are_refused() -> None:
-    with pytest.raises(DisciplineError, match="quantum_bytes is 0"):
+    with pytest.raises(InputError, match="quantum_bytes is 0"):
         make_discipline("fq-codel", quantum_bytes=0)
-    with pytest.raises(DisciplineError, match="target_ms"):
+    with pytest.raises(InputError, match="target_ms"):
         make_discipline("fq-codel", target_ms=-1)
     assert isinstance(make_discipline("fq-codel", flows=8), FqCodel)
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.errors import InputError
 from minitopo_dc.media.abr import (
     AbrAlgorithm,
     AbrChoice,
-    AbrError,
     AbrView,
     DownloadProgress,
     SegmentDownload,
@@ -162,7 +162,7 @@ def test_an_algorithm_that_asks_for_a_quality_that_is_not_there_is_named(quality
     subject = player(Told(quality))  # type: ignore[arg-type]
     fetch(subject, 0, 1)
     words = rf"abr told asks for quality {quality} of segment 1; allowed with video test: 0 to 1"
-    with pytest.raises(AbrError, match=words):
+    with pytest.raises(InputError, match=words):
         subject.next(NS_PER_S)
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from minitopo_dc.errors import InputError
 from minitopo_dc.link import (
     AnyLeg,
     Bernoulli,
@@ -27,7 +28,6 @@ from minitopo_dc.link import (
 from minitopo_dc.link.codel import CoDel
 from minitopo_dc.link.discipline import QueueDiscipline, Red, Step
 from minitopo_dc.link.pie import DualPi2, Pie
-from minitopo_dc.native.library import NotNativeError
 from tests.native.driven import DrivenLeg
 from tests.native.extension import EXAMPLES, needs_native
 from tests.native.legs import (
@@ -208,7 +208,7 @@ def test_what_the_native_core_lacks_is_told() -> None:
         pass
 
     parameters = LegParameters(delay=ConstantDelay(0))
-    with pytest.raises(NotNativeError, match="capacity of class Curious"):
+    with pytest.raises(InputError, match="capacity of class Curious"):
         DrivenLeg(parameters, Curious(1), Random(1))
-    with pytest.raises(NotNativeError, match="number of 19 digits"):
+    with pytest.raises(InputError, match="number of 19 digits"):
         DrivenLeg(LegParameters(delay=ConstantDelay(2**62)), ConstantCapacity(1), Random(1))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.native.library import NotNativeError
+from minitopo_dc.errors import InputError
 from minitopo_dc.native.pdcp import DELIVERIES
 from minitopo_dc.pdcp import INFINITE, ReceivingEntity, ReportMaker, Timer, sn_format
 from tests.native.driven import DrivenReceiver, DrivenReports
@@ -112,5 +112,5 @@ def test_more_than_half_the_numbers_within_t_reordering_makes_it_discard_new_pdu
 
 
 def test_a_bearer_over_too_many_legs_is_told() -> None:
-    with pytest.raises(NotNativeError, match="over 17 legs, more than 16"):
+    with pytest.raises(InputError, match="over 17 legs, more than 16"):
         DrivenReceiver(sn_format(12), t_reordering=INFINITE, legs=17)

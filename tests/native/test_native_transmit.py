@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from minitopo_dc.errors import InputError
 from minitopo_dc.link import (
     CapacityLeg,
     ConstantDelay,
@@ -19,7 +20,6 @@ from minitopo_dc.link import (
     make_leg,
 )
 from minitopo_dc.link.rlc.tdd import TddPattern
-from minitopo_dc.native.library import NotNativeError
 from minitopo_dc.native.policy import native_policy
 from minitopo_dc.pdcp import (
     Feedback,
@@ -255,7 +255,7 @@ def test_late_numbers_fill_every_slot_of_a_tdd_uplink_behind_its_first_grant(nat
 
 
 def test_a_policy_without_a_twin_is_told() -> None:
-    with pytest.raises(NotNativeError, match="split policy of class ThresholdPolicy"):
+    with pytest.raises(InputError, match="split policy of class ThresholdPolicy"):
         native_policy(make_policy("threshold", legs=2), 2)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minitopo_dc.router.echoes import EchoSender, answering
+from minitopo_dc.router.drivers import EchoSender, answering
 
 
 class Written:

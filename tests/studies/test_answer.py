@@ -28,6 +28,17 @@ def test_a_rule_that_separates_both_sides_loses_nothing_where_it_was_not_made() 
     )  # half the goodput, where it is wrong
 
 
+def test_legs_with_jitter_have_the_best_of_their_own_dual_connectivities() -> None:
+    ways = {"dc-jitter": 2.0, "dc-papers": 1.0, "mpquic": 1.0, "leg-1": 1.0}
+    runs = pd.DataFrame(
+        [("jitter", way, 1, 5.0, True, "ok", mbps) for way, mbps in ways.items()],
+        columns=["experiment", "way", "point", "jitter_ms", "reorder", "status", "goodput_mbps"],
+    )
+    runs.attrs["labels"] = ["experiment", "way", "point", "jitter_ms", "reorder"]
+    sides = module("which_is_better", "report").air_sides(runs)
+    assert sides["jitter of 5 ms out of order"].tolist() == [2.0]
+
+
 def test_what_others_get_is_over_what_they_get_beside_one_more_such() -> None:
     runs = pd.DataFrame(
         [

@@ -17,13 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.media.video import SegmentedVideo
 from minitopo_dc.registry import Registry
-
-
-class AbrError(MinitopoDcError, ValueError):
-    """Error: an ABR algorithm asks for a quality that does not exist; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)

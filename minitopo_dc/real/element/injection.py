@@ -11,7 +11,7 @@ from minitopo_dc.fields import IpVersion
 from minitopo_dc.real.element.loop import ElementError, clock, inside
 from minitopo_dc.real.element.queues import BUDGET
 from minitopo_dc.real.element.rules import leg_mark
-from minitopo_dc.router.echoes import Send
+from minitopo_dc.router.drivers import Send
 from minitopo_dc.router.ip import Address
 
 TTL_OFFSET = 8

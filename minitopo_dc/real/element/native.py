@@ -23,7 +23,7 @@ from minitopo_dc.real.element.loop import MAX_STALLS, ElementError, RealLoop, cl
 from minitopo_dc.real.element.packets import UNNUMBERED
 from minitopo_dc.real.element.process import RealElement
 from minitopo_dc.real.element.queues import WHOLE_PACKET, NetlinkQueues
-from minitopo_dc.router.echoes import Send
+from minitopo_dc.router.drivers import Send
 from minitopo_dc.router.native import (
     NativeLegDriver,
     NativeReceiveDriver,

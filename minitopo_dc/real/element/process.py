@@ -43,8 +43,7 @@ from minitopo_dc.real.element.queues import (
     read_refusals,
     refused_since,
 )
-from minitopo_dc.router.drivers import LegDriver, ReceiveDriver, TransmitDriver, Way
-from minitopo_dc.router.echoes import Send
+from minitopo_dc.router.drivers import LegDriver, ReceiveDriver, Send, TransmitDriver, Way
 from minitopo_dc.router.element import AnyElement
 from minitopo_dc.router.ip import too_big, udp_datagram
 from minitopo_dc.router.recorder import Recorder, write_summary
