@@ -9,12 +9,12 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
   were pushed by its begin: the last two make one new block, of segments of as many SDUs as fit (TS
   38.322, clause 5.2). So retransmissions cost capacity. Control PDUs come before data, and what was
   sent before comes first of that (TS 38.322, clause 5.2.3.1.1; TS 36.322, clause 5.1.3.1.1).
-* In acknowledged mode each decoded block asks for a status report, as if each polled. It is made
-  for the first slot of the other direction that begins `status_prohibit_ns` or more after that of
-  the last one. It goes with the first data from there on, and at most fills that slot. So it waits
+* In acknowledged mode each decoded block asks for a status report, as if each polled. It goes in
+  the first slot of the other direction that begins `status_prohibit_ns` or more after the slot of
+  the last one, and at most fills it. A slot that nothing else needs carries it at no cost: it waits
   for no grant, and neither delays nor spares a request of a packet.
 * Directions of one process see each other's work up to any slot. Those of two processes see it when
-  it is done, which is when a packet arrives or leaves.
+  it is done, which is when a packet arrives or leaves: a report then goes with the first data.
 * The receiver knows that it lacks a block by the slot of the first later one that it decodes, and
   has told `status_ns` after its begin; then RLC sends again what HARQ has given up. If nothing
   later arrives, it does so `status_ns` after the latest new block. What is lost again is told in
@@ -88,6 +88,7 @@ class RlcLeg(QueuedLeg[T]):
             "_grant",
             "_granted",
             "_other",
+            "_is_shared",
             "_reported",
             "_shown",
             "_stopped",
@@ -111,6 +112,7 @@ class RlcLeg(QueuedLeg[T]):
         self._grant = parameters.grant_ns
         self._waits = bool(parameters.grant_ns or rlc.sr_ns or rlc.drx)
         self._shown: MutableSequence[int] = [LONG_AGO, 0, LONG_AGO, 0, LONG_AGO, 0]
+        self._is_shared = False
         self._reported = LONG_AGO  # the slot of the latest report that this direction has carried
         self._other: RlcLeg[Any] | None = None
         self._queue: SduQueue[T] = SduQueue(rlc.discard_ns)
@@ -294,7 +296,7 @@ class RlcLeg(QueuedLeg[T]):
 
         A leg that carries nothing, with the other process's memory, stands for its direction there.
         """
-        self._shown = memory
+        self._shown, self._is_shared = memory, True
 
     def _activity(self, now: int) -> int:
         """Return when the terminal was active last (ns): it is while it has something to send."""
@@ -431,7 +433,8 @@ class RlcLeg(QueuedLeg[T]):
         self._other._run(begin)
         shown = self._other._shown
         for slot, bits in ((SLOT, BITS), (SLOT_BEFORE, BITS_BEFORE)):
-            if self._reported < shown[slot] <= begin:
+            is_late = self._reported < shown[slot] < begin and self._is_shared
+            if is_late or shown[slot] == begin:
                 self._reported = shown[slot]
                 return shown[bits]
         return 0

@@ -253,7 +253,8 @@ static void report(leg *self, int64_t now)
 
 static int carries(rlc *own, int64_t slot, int64_t begin)
 {
-    if (slot <= own->reported || slot > begin)
+    int is_late = own->reported < slot && slot < begin && own->shown != &own->own;
+    if (!is_late && slot != begin)
         return 0;
     own->reported = slot;
     return 1;
