@@ -19,7 +19,7 @@ from networks import nine
 
 import minitopo_dc as dc
 
-NETWORKS = {"full": 3, "quick": 1}
+NETWORKS = {"full": 2, "quick": 1}
 LINK: dict[str, Any] = {"delay_ms": 5, "queue_packets": None, "queue_ms": 40}
 
 
