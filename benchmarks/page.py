@@ -81,7 +81,7 @@ def _measured(address: str, pid: int, chosen: argparse.Namespace) -> dict[str, A
 
 def _moved(page: Any, number: int) -> float:
     """Move a slider to and fro; return the time in s until another picture is there."""
-    picture = "img[src^='blob:']"
+    picture = "img[src^='data:image']"
     before = page.locator(picture).first.get_attribute("src")
     page.locator(".legs-2 .noUi-handle").focus()
     begin = time.monotonic()
