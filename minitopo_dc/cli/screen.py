@@ -338,7 +338,6 @@ def save_figure(axes: Any, path: Path) -> None:
     """
     from matplotlib import pyplot, rcParams
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.image import imsave
 
     from minitopo_dc.plots import style
 
@@ -347,10 +346,8 @@ def save_figure(axes: Any, path: Path) -> None:
         with replacing(path) as partial, style():
             # The same dots as `figure.savefig`'s, which draws all twice to lay it out.
             figure.set_dpi(rcParams["savefig.dpi"])
-            canvas = FigureCanvasAgg(figure)
-            canvas.draw()  # type: ignore[no-untyped-call]
-            dots = canvas.buffer_rgba()  # type: ignore[no-untyped-call]
-            imsave(partial, dots, format="png", dpi=figure.dpi)
+            canvas: Any = FigureCanvasAgg(figure)
+            canvas.print_png(partial)
     finally:
         pyplot.close(figure)
 
