@@ -12,10 +12,11 @@ from minitopo_dc.fields.path_schedule import (
     PathStatus,
     parse_path_words,
 )
-from minitopo_dc.fields.ranges import Direction, IpVersion
+from minitopo_dc.fields.ranges import OPPOSITE, Direction, IpVersion
 
 __all__ = [
     "ACTIONS",
+    "OPPOSITE",
     "Direction",
     "IpVersion",
     "LeftOut",

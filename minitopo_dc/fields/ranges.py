@@ -7,6 +7,7 @@ that Mininet starts takes from the defaults what its topology leaves out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
@@ -70,6 +71,7 @@ def _telling(allowed: str, reason: str) -> WrapValidator:
 
 
 Direction = Literal["downlink", "uplink"]
+OPPOSITE: Mapping[Direction, Direction] = {"downlink": "uplink", "uplink": "downlink"}
 """The direction of a leg: from the network to the terminal, or back."""
 IpVersion = Literal[4, 6]
 Rate = Annotated[float, *within(MIN_MBPS, MAX_MBPS, "Mbit/s", reason="is it in bit/s?")]

@@ -13,7 +13,7 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, Literal
 
-from minitopo_dc.fields import Direction, IpVersion
+from minitopo_dc.fields import OPPOSITE, Direction, IpVersion
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Leg, ResolvedFlow, Scenario
 from minitopo_dc.scenario.addresses import (
@@ -82,10 +82,7 @@ def router_settings(scenario: Scenario, directory: Path) -> tuple[ElementSetting
             legs=tuple(_element_legs(scenario.legs, way, f"{host}-leg", seed)),
             cells=shared if way == "downlink" else (),
             transmit=tuple(TransmitBearer(interface=it, **own) for it, own in bearers[way]),
-            receive=tuple(
-                ReceiveBearer(**own)
-                for _, own in bearers["uplink" if way == "downlink" else "downlink"]
-            ),
+            receive=tuple(ReceiveBearer(**own) for _, own in bearers[OPPOSITE[way]]),
         )
         for host, way in ENDS
     ]
@@ -108,17 +105,15 @@ def _element_legs(
         wifi = link.wifi and WifiEnd(
             wifi=link.wifi, seed=f"{seed}/{number}/wifi", direction=direction
         )
-        way_back: Direction = "uplink" if direction == "downlink" else "downlink"
-        other = OtherDirection(
-            interface=f"{_peer(interface)}{number}", radio=link.direction(way_back)
-        )
+        back = link.direction(OPPOSITE[direction])
+        other = OtherDirection(interface=f"{_peer(interface)}{number}", radio=back)
         yield ElementLeg(
             leg=number,
             interface=f"{interface}{number}",
             radio=link.direction(direction),
             seed=f"{seed}/{number}/{direction}",
             shared=wifi,
-            other=other if link.direction(direction).rlc and other.radio.rlc else None,
+            other=other if link.direction(direction).rlc and back.rlc else None,
         )
 
 

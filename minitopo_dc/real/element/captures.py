@@ -16,13 +16,11 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 
 from minitopo_dc.capture import CaptureFile, pdu_framing
-from minitopo_dc.fields import Direction
+from minitopo_dc.fields import OPPOSITE, Direction
 from minitopo_dc.real.element.loop import clock
 from minitopo_dc.real.element.packets import Record, Take
 from minitopo_dc.real.element.queues import KernelPacket
 from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
-
-OPPOSITE: dict[Direction, Direction] = {"downlink": "uplink", "uplink": "downlink"}
 
 
 def capture_files(settings: ElementSettings, offset: int) -> dict[int, CaptureFile]:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.capture import CaptureFile, frame_start
-from minitopo_dc.fields import Direction, IpVersion
+from minitopo_dc.fields import OPPOSITE, Direction, IpVersion
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import library
 from minitopo_dc.native.pdcp import NativeTransmitter
-from minitopo_dc.real.element.captures import OPPOSITE, capture_files, close_all
+from minitopo_dc.real.element.captures import capture_files, close_all
 from minitopo_dc.real.element.injection import Injector
 from minitopo_dc.real.element.loop import MAX_STALLS, ElementError, RealLoop, clock
 from minitopo_dc.real.element.packets import UNNUMBERED
