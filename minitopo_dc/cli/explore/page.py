@@ -442,21 +442,23 @@ class Page:
 
     def _show(self, made: Any, place: Path, since: float, is_old: Callable[[], bool]) -> None:
         """Show comparisons one after the other; each is the former with more runs."""
-        for number, comparison in enumerate(made):
-            if is_old():
-                break
-            self.verdict.object = html.escape(comparison.sentence)
-            self.alone.object = "<br>".join(map(html.escape, _alone(comparison)))
-            if comparison.roles is None:
-                self.picture.object = png_of(draw(comparison))
-            self._keep(comparison)
-            if number == 0:
-                self.time.object = (
-                    f"{time.monotonic() - since:.2f} s from the change to the picture"
-                )
-            self.notes.object = "<br>".join(map(html.escape, _notes(comparison)))
-        if self.comparison is None or self.comparison.directory != place:
-            shutil.rmtree(place, ignore_errors=True)
+        try:
+            for number, comparison in enumerate(made):
+                if is_old():
+                    break
+                self.verdict.object = html.escape(comparison.sentence)
+                self.alone.object = "<br>".join(map(html.escape, _alone(comparison)))
+                if comparison.roles is None:
+                    self.picture.object = png_of(draw(comparison))
+                self._keep(comparison)
+                if number == 0:
+                    self.time.object = (
+                        f"{time.monotonic() - since:.2f} s from the change to the picture"
+                    )
+                self.notes.object = "<br>".join(map(html.escape, _notes(comparison)))
+        finally:
+            if self.comparison is None or self.comparison.directory != place:
+                shutil.rmtree(place, ignore_errors=True)
 
     def _keep(self, comparison: Comparison | None) -> None:
         """Keep a comparison in place of the former one, whose files are removed."""
