@@ -12,7 +12,7 @@ import pandas as pd
 from answer_networks import CARRIERS, DUAL, LIA, PAIR, RADIO, STACKS, TRANSPORT
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from ratios import DELAY_MARGIN, LEAST, MARGIN, Ratios, by_way, mean, of, shares
+from ratios import DELAY_MARGIN, LEAST, MARGIN, Ratios, by_way, mean, of, same_and_opposite, shares
 from scipy.stats import sobol_indices
 from ways import ALONE
 
@@ -90,10 +90,10 @@ def ratio(mine: pd.DataFrame, runs: pd.DataFrame, measure: str = "goodput_mbps")
 
 def agreement(ratios: Mapping[str, Ratios]) -> str:
     """Return at how many networks both stacks have one outcome, and at how many opposite ones."""
-    one, other = (np.array(signs(values.to_numpy(float), MARGIN)) for values in ratios.values())
+    one, other = (signs(values.to_numpy(float), MARGIN) for values in ratios.values())
     if len(one) != len(other):
         return "One stack has not run at all networks."
-    same, opposite = int((one == other).sum()), int((one * other == -1).sum())
+    same, opposite = same_and_opposite(one, other)
     return f"Both stacks have one outcome at {same} of {len(one)} networks, opposite at {opposite}."
 
 

@@ -136,6 +136,12 @@ def shares(
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("first side against second")
 
 
+def same_and_opposite(one: Any, other: Any) -> tuple[int, int]:
+    """Return at how many points two sides have one outcome (`signs`), and opposite ones."""
+    one, other = np.asarray(one), np.asarray(other)
+    return int((one == other).sum()), int((one * other == -1).sum())
+
+
 def on_packets(ratios: Ratios, side: int, margin: float) -> Interval:
     """Return the 95 % interval of the share of points with an outcome (`signs`), on real packets.
 

@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 from campaign import DOWNLOADS, fields_of
 from networks import Point, halves
-from ratios import MARGIN, by_way, of, percent
+from ratios import MARGIN, by_way, of, percent, same_and_opposite
 from ways import MPQUIC
 
 import minitopo_dc as dc
@@ -194,7 +194,7 @@ def agreement(sides: Sides) -> pd.DataFrame:
     rows = {}
     for way in sides[STACKS[0]].columns.intersection(sides[STACKS[1]].columns):
         one, other = signed(sides, way)[list(STACKS)].to_numpy().T
-        same, opposite = int((one == other).sum()), int((one * other == -1).sum())
+        same, opposite = same_and_opposite(one, other)
         rows[way] = {"networks": len(one), "same": same, "opposite": opposite}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("way")
 
