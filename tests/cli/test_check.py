@@ -13,6 +13,7 @@ from rich.console import Console
 from minitopo_dc.cli import check as check_command
 from minitopo_dc.cli import explore, main
 from minitopo_dc.cli.check import report, transfers, virtual_transfers
+from minitopo_dc.cli.explore import free_port
 from minitopo_dc.linux_guest import guest
 from minitopo_dc.linux_guest.guest import boot_obstacle
 from minitopo_dc.real.machine import MachineFinding, check
@@ -165,7 +166,7 @@ def test_a_missing_package_is_one_line_that_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(explore, "find_spec", lambda _: None)
-    assert main(["explore", "--no-browser", "--port", str(_free_port())]) == 2
+    assert main(["explore", "--no-browser", "--port", str(free_port())]) == 2
     words = 'minitopo-dc: explore needs panel: pip install "minitopo-dc[notebooks]"\n'
     assert capsys.readouterr().err == words
 
@@ -178,9 +179,3 @@ def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["explore", "--no-browser", "--port", str(port)]) == 2
     words = f"minitopo-dc: --port: {port}: Address already in use; give another\n"
     assert capsys.readouterr().err == words
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

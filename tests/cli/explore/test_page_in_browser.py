@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 import minitopo_dc as dc
 from examples.page_load.__main__ import PROGRAMS
+from minitopo_dc.cli.explore import free_port
 from tests.page_load.programs import need_chromium
 from tests.quic.extension import needs_picoquic
 
@@ -30,12 +30,6 @@ ANSWER_S = 2.0
 TIME = "from the change to the picture"
 SCREENSHOT = os.environ.get("MINITOPO_DC_SCREENSHOT")
 """Where to write the pages' docs/images/explore.png anew, if it is wanted."""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
