@@ -124,6 +124,8 @@ class ReceiveStatistics:
         t_reordering_ns: with adaptive t-Reordering, its value when it last started (gauge), before
             that its first; else None.
         missing_by_order: of `missing` what was told lost by the legs' order; None where it is not.
+        delivered_bytes: of the SDUs (IP packets) that were delivered and polled, as the entity's
+            driver counts them; None without one.
     """
 
     pdus: tuple[int, ...]
@@ -137,3 +139,4 @@ class ReceiveStatistics:
     waiting: WaitingTime
     t_reordering_ns: int | None = field(default=None, kw_only=True)
     missing_by_order: int | None = field(default=None, kw_only=True)
+    delivered_bytes: int | None = field(default=None, kw_only=True)

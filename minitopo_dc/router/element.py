@@ -15,11 +15,11 @@ from typing import Any
 
 from minitopo_dc.link import AnyLeg, Bernoulli, WifiPath, make_leg
 from minitopo_dc.pdcp import TransmittingEntity
+from minitopo_dc.pdcp.policies.policy import needs_echoes
 from minitopo_dc.router.drivers import (
     EchoSender,
     LegDriver,
     Loop,
-    Measures,
     ReceiveDriver,
     ReportSender,
     Send,
@@ -233,11 +233,12 @@ class AnyElement(ABC):
     def _echo_senders(self) -> Iterator[EchoSender]:
         """Make what measures the legs of bearers by echoes, and answer those of the other host."""
         for bearer, driver in zip(self._settings.transmit, self._transmit, strict=True):
-            policy, path = driver.entity.policy, bearer.echo
-            if path and bearer.pdcp.echo_ms and isinstance(policy, Measures):
+            policy: Any = driver.entity.policy
+            path = bearer.echo
+            if path and bearer.pdcp.echo_ms and needs_echoes(policy):
                 ways = [self._report_way(leg.back(), path.port)[1] for leg in path.legs]
                 interval = round(bearer.pdcp.echo_ms * NS_PER_MS)
-                sender = EchoSender(policy, ways, interval)
+                sender = EchoSender(policy.echo_answered, ways, interval)
                 for leg, take in zip(path.legs, sender.takers(), strict=True):
                     self._listen(leg.destination, path.port, take)
                 yield sender
