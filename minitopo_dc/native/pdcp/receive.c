@@ -82,8 +82,10 @@ static void adaptive_end(adaptive *self)
         extreme_ring_free(&self->longest[leg]);
 }
 
-void receive_begin(receive *self, int sn_bits, int64_t t_reordering, int legs, int delivery, int keeps_order)
+receive *receive_new(int sn_bits, int64_t t_reordering, int legs, int delivery, int keeps_order)
 {
+    receive *self = zeroed(1, sizeof(*self));
+
     self->legs = legs;
     self->in_order = delivery == DELIVERY_IN_ORDER;
     self->off = delivery == DELIVERY_OFF;
@@ -98,9 +100,10 @@ void receive_begin(receive *self, int sn_bits, int64_t t_reordering, int legs, i
     }
     self->room = 64;
     self->slots = zeroed((size_t)self->room, sizeof(slot));
+    return self;
 }
 
-void receive_end(receive *self)
+void receive_free(receive *self)
 {
     if (self->adaptive != NULL)
         adaptive_end(self->adaptive);
@@ -108,6 +111,7 @@ void receive_end(receive *self)
     free(self->slots);
     free(self->given_up);
     packet_ring_free(&self->ready);
+    free(self);
 }
 
 static slot *slot_of(const receive *self, int64_t count)
