@@ -17,7 +17,7 @@ uplink packet meets the hops from the last to the first, then the wires. Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from random import Random
 from typing import Any, TypeVar
 
@@ -30,28 +30,21 @@ from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.link.wifi.parameters import WifiParameters, WifiStatistics
 
 
-@dataclass(frozen=True, slots=True)
-class WiredPart:
-    """Wires before the hops: a rate (bit/s) and a delay (ns), of each direction for itself."""
-
-    rate_bps: int
-    delay_ns: int
-
-
 class WifiPath:
     """Both directions of a leg over WiFi.
 
     Args:
         hops: in the order of the downlink.
         rngs: of the mediums, one for each hop.
-        wired: what is before the first hop, if anything.
+        wired: rate (bit/s) and delay (ns) of wires before the first hop, of each direction for
+            itself; None: there are none.
     """
 
     def __init__(
         self,
         hops: Sequence[WifiParameters],
         rngs: Sequence[Random],
-        wired: WiredPart | None = None,
+        wired: tuple[int, int] | None = None,
     ) -> None:
         self._mediums = [WifiMedium(hop, rng) for hop, rng in zip(hops, rngs, strict=True)]
         self._wired = wired
@@ -81,10 +74,9 @@ class WifiPath:
     ) -> list[AnyLeg[Any]]:
         if self._wired is None:
             return hops
-        parameters = replace(queue, delay=ConstantDelay(self._wired.delay_ns))
-        wires: CapacityLeg[Any] = CapacityLeg(
-            parameters, make_capacity(self._wired.rate_bps), _split(rng)
-        )
+        rate, delay = self._wired
+        parameters = replace(queue, delay=ConstantDelay(delay))
+        wires: CapacityLeg[Any] = CapacityLeg(parameters, make_capacity(rate), _split(rng))
         return [*hops, wires] if uplink else [wires, *hops]
 
 
