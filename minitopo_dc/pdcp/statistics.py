@@ -68,21 +68,6 @@ class HoldingStatistics(TransmitStatistics):
 
 
 @dataclass(frozen=True, slots=True)
-class FeedbackStatistics:
-    """Counters of the reports that reached a transmitting entity.
-
-    Attributes:
-        reports_received: those that were made use of.
-        reports_stale: copies, and those that a later one had overtaken.
-        reports_malformed: what is no report of this bearer.
-    """
-
-    reports_received: int
-    reports_stale: int
-    reports_malformed: int
-
-
-@dataclass(frozen=True, slots=True)
 class WaitingTime:
     """How long SDUs waited in the reordering buffer until they were delivered.
 

@@ -77,17 +77,10 @@ class NativeReceiveDriver:
         """
         self.bearer = bearer.bearer
         self.entity = bearer.pdcp.receiver(len(keys), make=NativeReceiver)
-        maker: Any = bearer.pdcp.report_maker(self.entity, len(keys), make=NativeReportMaker)
-        self.reports = maker
-        module = library.library()
-        self._lib = module.lib
-        counts = module.ffi.NULL if maker is None else maker.pointer
-        self.pointer = self._lib.router_receive(
-            router, self.entity.pointer, counts, list(keys), len(keys)
-        )
+        self.reports = bearer.pdcp.report_maker(self.entity, len(keys), make=NativeReportMaker)
+        self._lib = library.library().lib
+        self.pointer = self._lib.router_receive(router, self.entity.pointer, list(keys), len(keys))
         self.entity.disown()
-        if maker is not None:
-            maker.disown()
 
     def statistics(self) -> ReceiveStatistics:
         """Return the entity's counters up to now, with the bytes that it delivered."""

@@ -15,9 +15,8 @@ from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.scenario.scenario import VirtualSettings
 from minitopo_dc.virtual.element import VirtualElement
 from minitopo_dc.virtual.host import EndHost
-from minitopo_dc.virtual.loop import VirtualLoop
 from minitopo_dc.virtual.native import NativeHost, VirtualNativeElement, VirtualNativeLoop
-from minitopo_dc.virtual.packet import Flow
+from minitopo_dc.virtual.network import Flow, VirtualLoop
 
 
 class Core:

@@ -28,8 +28,7 @@ from minitopo_dc.scenario.element import (
     ReportLeg,
     TransmitBearer,
 )
-from minitopo_dc.virtual.loop import VirtualLoop, WaitingLine
-from minitopo_dc.virtual.packet import Flow, Packet, Take
+from minitopo_dc.virtual.network import Flow, Packet, Take, VirtualLoop, WaitingLine
 
 T = TypeVar("T")
 

@@ -23,8 +23,7 @@ from minitopo_dc.scenario.element import (
 )
 from minitopo_dc.virtual.element import VirtualElement, driver_of
 from minitopo_dc.virtual.host import EndHost
-from minitopo_dc.virtual.loop import START_NS, LoopTimer, VirtualLoop
-from minitopo_dc.virtual.packet import Flow, Packet, Take
+from minitopo_dc.virtual.network import START_NS, Flow, LoopTimer, Packet, Take, VirtualLoop
 
 
 class VirtualNativeElement(VirtualElement):

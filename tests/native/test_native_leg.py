@@ -48,7 +48,7 @@ gaps = st.one_of(st.just(0), st.integers(0, 3 * MS), st.integers(0, 400 * MS))
 
 def change(data: st.DataObject, leg_of_each: tuple[AnyLeg[Any], DrivenLeg], now: int) -> None:
     """Something but a packet happens to both."""
-    kinds = ["start", "up", "delay", "loss", "capacity", "flush"]
+    kinds = ["start", "up", "delay", "loss", "capacity"]
     has_rlc = isinstance(leg_of_each[0], RlcLeg)
     what = data.draw(st.sampled_from([*kinds, "block_error"] if has_rlc else kinds))
     changed: dict[str, st.SearchStrategy[Any]] = {
@@ -56,21 +56,17 @@ def change(data: st.DataObject, leg_of_each: tuple[AnyLeg[Any], DrivenLeg], now:
         "loss": losses,
         "block_error": block_errors,
     }
-    up, share = data.draw(st.booleans()), data.draw(st.integers(1, 3))
+    up = data.draw(st.booleans())
     value = data.draw(changed.get(what, capacities()))
-    flushed = []
     for leg in leg_of_each:
         if what == "start":
             leg.start(now)
         elif what == "up":
             leg.set_up(up, now)
-        elif what == "flush":
-            flushed.append(leg.flush(now, lambda packet: int(packet) // 4 % share == 0))
         elif what == "capacity":
             leg.retune(now, capacity=value())
         else:
             leg.retune(now, **{what: value})
-    assert flushed[:1] == flushed[1:]
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -145,7 +141,7 @@ def test_a_long_run_draws_the_same_delays_and_losses(delay: NormalDelay | Unifor
 @pytest.mark.parametrize("mode", ["am", "um"])
 @pytest.mark.parametrize("in_order", [True, False])
 def test_a_busy_leg_with_rlc_does_what_its_twin_does(mode: RlcMode, in_order: bool) -> None:
-    """Blocks of many SDUs and SDUs of many blocks, half of which fail; outages and flushes."""
+    """Blocks of many SDUs and SDUs of many blocks, half of which fail; outages."""
     rlc = RlcParameters(
         *(mode, MS),
         block_error=0.5,
@@ -165,9 +161,6 @@ def test_a_busy_leg_with_rlc_does_what_its_twin_does(mode: RlcMode, in_order: bo
         assert len({leg.push(number, size, now) for leg in legs}) == 1
         for leg in legs:
             leg.set_up(number % 100 > 50, now)  # down for longer than discardTimer
-        if number % 90 == 0:
-            flushed = [leg.flush(now, lambda packet: packet % 3 == 0) for leg in legs]
-            assert flushed[0] == flushed[1]
         while (due := legs[0].next_timeout()) is not None and due <= now:
             arrived = [leg.poll(now) for leg in legs]
             assert arrived[0] == arrived[1]

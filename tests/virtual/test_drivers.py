@@ -14,8 +14,7 @@ from minitopo_dc.pdcp import LegReport, LegView, split_policy
 from minitopo_dc.runs.element_settings import leg_seed, router_settings
 from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.virtual.core import Core
-from minitopo_dc.virtual.loop import START_NS
-from minitopo_dc.virtual.packet import Flow, Packet
+from minitopo_dc.virtual.network import START_NS, Flow, Packet
 from minitopo_dc.virtual.run import run_virtual
 from tests.native.extension import needs_native
 from tests.virtual.scenarios import leg, scenario

@@ -22,8 +22,7 @@ from minitopo_dc.results.logs.quic import quic_log, server_recovery
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.scenario.element import Match
-from minitopo_dc.virtual.loop import START_NS
-from minitopo_dc.virtual.packet import Flow
+from minitopo_dc.virtual.network import START_NS, Flow
 from minitopo_dc.virtual.run import one_processor, run_virtual
 from tests.native.extension import needs_native
 from tests.quic.extension import needs_picoquic

@@ -278,6 +278,8 @@ struct receive {
     int64_t room, stored;
     int64_t *given_up; /* of SN: 1 + the COUNT given up last with it, or 0; NULL: none ever was */
     int64_t leg_next[MAX_LEGS];
+    reception seen[MAX_LEGS]; /* for reports */
+    int64_t highest;          /* COUNT after the highest that they know of all legs */
     packet_ring ready;
     receive_counters counters;
 };
@@ -286,14 +288,5 @@ struct receive {
 int receive_push(receive *self, int64_t sn, int64_t count, void *sdu, int leg, int64_t now);
 /* Move what is due into `ready`. */
 void receive_settle(receive *self, int64_t now);
-
-/* What a receiving entity's reports count: the twin of ReportMaker of pdcp/report.py, which also writes
- * them and says when. */
-struct report_maker {
-    const receive *of;
-    int legs;
-    int64_t mask, window, highest; /* COUNT after the highest of all legs */
-    reception found[MAX_LEGS];
-};
 
 #endif

@@ -67,36 +67,6 @@ int leg_dropped_number(leg *self, uintptr_t *number)
     return 1;
 }
 
-typedef struct {
-    int (*which)(void *context, uintptr_t number);
-    void *context;
-} choice;
-
-static int is_chosen(void *context, const carried *what)
-{
-    const choice *wanted = context;
-
-    return wanted->which(wanted->context, (uintptr_t)what->packet);
-}
-
-int leg_flush_numbers(leg *self, int64_t now, int (*which)(void *context, uintptr_t number), void *context,
-                      uintptr_t *numbers, int room)
-{
-    carried_ring flushed = {NULL, 0, 0, 0};
-    choice wanted = {which, context};
-    int count = 0;
-
-    leg_flush(self, now, is_chosen, &wanted, &flushed);
-    for (; carried_ring_count(&flushed); count++) {
-        uintptr_t number = (uintptr_t)carried_ring_pop(&flushed).packet;
-
-        if (count < room)
-            numbers[count] = number;
-    }
-    carried_ring_free(&flushed);
-    return count;
-}
-
 int receive_push_number(receive *self, int64_t sn, int64_t count, uintptr_t number, int leg, int64_t now)
 {
     return receive_push(self, sn, count, (void *)number, leg, now);
