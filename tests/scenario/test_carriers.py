@@ -12,7 +12,7 @@ import pytest
 import minitopo_dc as dc
 from minitopo_dc.cli.options import add_legs
 from minitopo_dc.cli.options.scenario import leg_settings
-from minitopo_dc.link.rlc.tdd import SlotsOf
+from minitopo_dc.link.rlc.tdd import SlotsOf, TddPattern
 from minitopo_dc.scenario.carriers import PAIRS, NrCarrier, carrier, values_of
 from minitopo_dc.scenario.layer2 import DrxSettings
 from minitopo_dc.trace import write_csv
@@ -278,3 +278,20 @@ def test_a_blockage_is_a_log_with_cqi_0_which_a_lone_leg_waits_for(tmp_path: Pat
     result = dc.run(dc.Scenario(transport="quic-picoquic", **fields)).result
     # The first request in it is sent at most 20 ms behind its begin, and the answer takes 20 ms.
     assert 280 < result.details["delay_max_ms"] < 340
+
+
+def test_the_uplinks_of_a_single_uplink_never_send_at_once() -> None:
+    legs = [
+        dc.Leg(carrier="lte-20", uplink={"rate_mbps": 3.1, "rlc": {"tdd": "DDUDDDDUDD"}}),
+        dc.Leg(carrier="nr-tdd-100", uplink={"rate_mbps": 38, "rlc": {"tdd": "DDDDDDDDDU"}}),
+    ]
+    times: list[set[int]] = []
+    for rlc in (leg.uplink.rlc for leg in legs):
+        assert rlc is not None
+        pattern, halves = rlc.pattern(), round(rlc.slot_ms / 0.5)
+        assert pattern is not None
+        slots = [pattern.symbols[n % len(pattern.slots)] for n in range(round(10 / rlc.slot_ms))]
+        times.append({halves * n + k for n, it in enumerate(slots) if it for k in range(halves)})
+    assert times == [{4, 5, 14, 15}, {9, 19}]
+    of_n78 = TddPattern("DDDSU", "U").symbols
+    assert all(of_n78[slot % 5] for slot in times[1])
