@@ -44,14 +44,17 @@ ANSWER = """
 import sys
 if sys.argv[2] == "1":
     from minitopo_dc.cli import main
-    main(["--version"])
+    sys.argv[1:] = ["--version"]
+    main()
 """
 COMPARISON = """
 import sys
 if sys.argv[2] == "1":
     from minitopo_dc.cli import main
     ways = ["--transports", "quic-picoquic", "--modes", "dc", "--dc", "ideal", "--repetitions", "1"]
-    main(["compare", "--clock", "virtual", "--size", "0.01", *ways, "--output", sys.argv[1]])
+    place = ["--output", sys.argv[1]]
+    sys.argv[1:] = ["compare", "--clock", "virtual", "--size", "0.01", *ways, *place]
+    main()
 """
 
 BUILT = ("native", "picoquic")
