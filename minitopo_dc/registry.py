@@ -24,7 +24,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.metadata import EntryPoints, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -213,7 +213,7 @@ def with_loaded_plugins(fields: Any) -> Any:
 
 
 @functools.cache
-def _all_entry_points() -> EntryPoints:
+def _all_entry_points() -> Any:  # another type before Python 3.12
     """Return what all installed packages name; their files are read once, not for each group."""
     return entry_points()
 

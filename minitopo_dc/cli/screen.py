@@ -374,10 +374,8 @@ def save_comparison(comparison: Comparison) -> None:
 
 def _imported_plots() -> ModuleType:
     """Import the figures without Matplotlib's texts on all properties, a third of the time."""
-    from matplotlib import artist
-
-    usual: Any = artist.kwdoc
-    artist.kwdoc = lambda _: ""
+    artist: Any = import_module("matplotlib.artist")
+    usual, artist.kwdoc = artist.kwdoc, lambda _: ""
     try:
         return import_module("minitopo_dc.plots")
     finally:
