@@ -11,6 +11,7 @@ import dataclasses
 import struct
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, Protocol, runtime_checkable
 
 from minitopo_dc.link import AnyLeg
@@ -214,11 +215,13 @@ class DeliveryStatistics(ReceiveStatistics):
     delivered_bytes: int
 
 
+RECEIVED = [field.name for field in dataclasses.fields(ReceiveStatistics)]
+
+
 def with_bytes(statistics: ReceiveStatistics, delivered_bytes: int) -> DeliveryStatistics:
     """Return an entity's counters with those of its driver."""
-    names = (field.name for field in dataclasses.fields(ReceiveStatistics))
-    values = {name: getattr(statistics, name) for name in names}
-    return DeliveryStatistics(**values, delivered_bytes=delivered_bytes)
+    values = zip(RECEIVED, attrgetter(*RECEIVED)(statistics), strict=True)
+    return DeliveryStatistics(**dict(values), delivered_bytes=delivered_bytes)
 
 
 class ReceiveDriver:
