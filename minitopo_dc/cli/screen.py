@@ -12,12 +12,14 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
+from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from rich.console import Console, RenderableType
 from rich.markup import escape
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
     from minitopo_dc.ways import Comparison
 
+Step = TypeVar("Step")
 MAX_PER_SECOND = 100
 """The most commands that begin in the same second."""
 FIRST_NUMBERS = 3
@@ -70,6 +73,25 @@ class StatusLine:
     def add(self, words: str) -> None:
         """Show more of what is under way behind it."""
         self._status.update(f"{self._words} {words}")
+
+
+def progress(steps: Sequence[Step], words: Callable[[Step], str] = str) -> Iterator[Step]:
+    """Yield steps of some seconds; show on standard error which is under way, and the time left.
+
+    Args:
+        steps: what is done one after the other.
+        words: says what a step is.
+    """
+    begin = time.monotonic()
+    with StatusLine("starting") as line:
+        for done, step in enumerate(steps):
+            passed_s = time.monotonic() - begin
+            left = f", about {duration(passed_s / done * (len(steps) - done))} left" if done else ""
+            text = f"{done + 1}/{len(steps)} {words(step)}{left}"
+            line.tell(text)
+            if not sys.stderr.isatty():
+                print(text, file=sys.stderr, flush=True)  # noqa: T201
+            yield step
 
 
 def resume_text(done: int, planned: int) -> str:
@@ -358,8 +380,7 @@ def save_comparison(comparison: Comparison) -> None:
     Raises:
         OSError: one cannot be written.
     """
-    from minitopo_dc import plots
-
+    plots = _imported_plots()
     root, shown = comparison.directory, comparison.better_legs[0]
     kind = str(shown["workload"].iloc[0])
     name = "goodput" if get_workload(kind).figure is None else kind
@@ -369,6 +390,16 @@ def save_comparison(comparison: Comparison) -> None:
         save_figure(plots.packets(runs), root / "packets.png")
     text = json.dumps([finding.to_json() for finding in comparison.findings], indent=1)
     write_whole(root / "verdict.json", text)
+
+
+def _imported_plots() -> ModuleType:
+    """Import the figures without Matplotlib's texts on all properties, a third of the time."""
+    artist: Any = import_module("matplotlib.artist")
+    usual, artist.kwdoc = artist.kwdoc, lambda _: ""
+    try:
+        return import_module("minitopo_dc.plots")
+    finally:
+        artist.kwdoc = usual
 
 
 def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
