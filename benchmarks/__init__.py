@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from minitopo_dc.cli.screen import StatusLine
+from rich.console import Console
+
 from minitopo_dc.numbers import duration
 
 Step = TypeVar("Step")
@@ -21,12 +22,12 @@ def told(steps: Sequence[Step], words: Callable[[Step], str] = str) -> Iterator[
         words: says what a step is.
     """
     begin = time.monotonic()
-    with StatusLine("starting") as line:
+    with Console(stderr=True).status("starting") as line:
         for done, step in enumerate(steps):
             passed_s = time.monotonic() - begin
             left = f", about {duration(passed_s / done * (len(steps) - done))} left" if done else ""
             text = f"{done + 1}/{len(steps)} {words(step)}{left}"
-            line.tell(text)
+            line.update(text)
             if not sys.stderr.isatty():
                 print(text, file=sys.stderr, flush=True)  # noqa: T201
             yield step
