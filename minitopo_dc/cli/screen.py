@@ -11,11 +11,13 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Console
 
@@ -23,6 +25,7 @@ from minitopo_dc.extension import build_directory
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import replacing, write_whole
+from minitopo_dc.numbers import duration
 from minitopo_dc.scratch import scratch_prefix
 from minitopo_dc.workloads import get_workload
 
@@ -31,8 +34,28 @@ if TYPE_CHECKING:
 
     from minitopo_dc.ways import Comparison
 
+Step = TypeVar("Step")
 MAX_PER_SECOND = 100
 """The most commands that begin in the same second."""
+
+
+def progress(steps: Sequence[Step], words: Callable[[Step], str] = str) -> Iterator[Step]:
+    """Yield steps of some seconds; show on standard error which is under way, and the time left.
+
+    Args:
+        steps: what is done one after the other.
+        words: says what a step is.
+    """
+    begin = time.monotonic()
+    with Console(stderr=True).status("starting") as line:
+        for done, step in enumerate(steps):
+            passed_s = time.monotonic() - begin
+            left = f", about {duration(passed_s / done * (len(steps) - done))} left" if done else ""
+            text = f"{done + 1}/{len(steps)} {words(step)}{left}"
+            line.update(text)
+            if not sys.stderr.isatty():
+                print(text, file=sys.stderr, flush=True)  # noqa: T201
+            yield step
 
 
 @contextmanager
@@ -209,8 +232,7 @@ def save_comparison(comparison: Comparison) -> None:
     Raises:
         OSError: one cannot be written.
     """
-    from minitopo_dc import plots
-
+    plots = _imported_plots()
     root, shown = comparison.directory, comparison.better_legs[0]
     kind = str(shown["workload"].iloc[0])
     name = "goodput" if get_workload(kind).figure is None else kind
@@ -220,6 +242,16 @@ def save_comparison(comparison: Comparison) -> None:
         save_figure(plots.packets(runs), root / "packets.png")
     text = json.dumps([finding.to_json() for finding in comparison.findings], indent=1)
     write_whole(root / "verdict.json", text)
+
+
+def _imported_plots() -> ModuleType:
+    """Import the figures without Matplotlib's texts on all properties, a third of the time."""
+    artist: Any = import_module("matplotlib.artist")
+    usual, artist.kwdoc = artist.kwdoc, lambda _: ""
+    try:
+        return import_module("minitopo_dc.plots")
+    finally:
+        artist.kwdoc = usual
 
 
 def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
