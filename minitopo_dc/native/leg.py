@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import MutableSequence
 from dataclasses import astuple, fields, replace
+from operator import attrgetter
 from random import Random
 from typing import Any
 
@@ -173,6 +174,7 @@ class NativeLeg:
         self._counters = self._ffi.new("leg_counters *")
         self._kind = LegStatistics if rlc is None else RlcStatistics
         self._names = [it.name for it in fields(self._kind) if it.name not in left_out]
+        self._values = attrgetter(*self._names)
         self._rlc = rlc
         if rlc is not None:
             block_rng = random_state(Random(rng.getrandbits(64)))
@@ -231,7 +233,7 @@ class NativeLeg:
         """Return counters and gauges as of the last call."""
         counters = self._counters
         self._lib.leg_count(self.pointer, counters)
-        return self._kind(**{name: getattr(counters, name) for name in self._names})
+        return self._kind(**dict(zip(self._names, self._values(counters), strict=True)))
 
     def _set_block_error(self, rlc: RlcParameters, now: int) -> None:
         wait = rlc.mean_wait_ns()
