@@ -11,7 +11,7 @@ import argparse
 import json
 
 from benchmarks import cores, cost, downloads, elements, estimates, legs, page, planning, stops
-from minitopo_dc.interruption import Interruption, say_interrupted
+from minitopo_dc.interruption import interruptible
 
 BENCHMARKS = {
     "elements": (elements.add_options, elements.measure),
@@ -29,23 +29,8 @@ BENCHMARKS = {
 USUAL = ("elements", "pdcp", "cores", "legs", "cost", "planning")
 
 
-def main() -> int:
-    """Run the chosen benchmark, or all the usual ones, and print one JSON object.
-
-    Returns:
-        0; 128 plus the number of the signal that interrupted it, which is said in one line.
-    """
-    with Interruption(ends_process=__name__ == "__main__") as interruption:
-        interruption.working()
-        try:
-            _main()
-        except KeyboardInterrupt:
-            say_interrupted("nothing is kept of a benchmark")
-            return interruption.status
-    return 0
-
-
-def _main() -> None:
+def main() -> None:
+    """Run the chosen benchmark, or all the usual ones, and print one JSON object."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     actions = parser.add_subparsers(dest="name", metavar="NAME")
     for name, (add_options, measure) in BENCHMARKS.items():
@@ -60,4 +45,5 @@ def _main() -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    with interruptible("nothing is kept of a benchmark"):
+        main()

@@ -13,7 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from benchmarks import told
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.native.leg import native_rlc
 from minitopo_dc.native.library import EXTENSION, FAST, FLAGS, library
 from minitopo_dc.scenario import Leg
@@ -42,7 +42,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         ]
         bits = [way.capacity().bits_between(0, NS_PER_S) for way in (leg.downlink, leg.uplink)]
         rounds = [*product(("plain", "radio"), GAPS_NS)] * options.repetitions
-        for kind, gap_ns in told(rounds):
+        for kind, gap_ns in progress(rounds):
             numbers = [*map(str, (options.packets, gap_ns, *bits)), "0.1"]
             command = [program, *numbers, *(rlc if kind == "radio" else ())]
             took = subprocess.run(command, check=True, capture_output=True, text=True)

@@ -156,14 +156,22 @@ def flatten(statistics: Any, legs: Sequence[int] | None = ()) -> dict[str, Any]:
     for name, value in zip(names, values(statistics), strict=False):
         if type(value) is int:  # most of them, in each row of each series
             row[name] = value
+        elif value is None:
+            continue
         elif isinstance(value, tuple):
-            numbers = range(1, len(value) + 1) if legs is None else legs
-            row.update(zip([f"{name}_{number}" for number in numbers], value, strict=True))
+            numbers = range(1, len(value) + 1) if legs is None else tuple(legs)
+            row.update(zip(_columns(name, numbers), value, strict=True))
         elif dataclasses.is_dataclass(value):
-            row |= {f"{name}_{within}": item for within, item in flatten(value, None).items()}
-        elif value is not None:
+            within = flatten(value, None)
+            row.update(zip(_columns(name, tuple(within)), within.values(), strict=True))
+        else:
             row[name] = value
     return row
+
+
+@cache
+def _columns(name: str, within: Sequence[int | str]) -> list[str]:
+    return [f"{name}_{item}" for item in within]
 
 
 @cache

@@ -459,27 +459,6 @@ static void resume(leg *self, int64_t now)
     plan(self);
 }
 
-static void take_out(leg *self, int64_t now, which_fn *which, void *context, carried_ring *flushed)
-{
-    sdus *of = &self->rlc->sdus;
-
-    for (int64_t number = of->front; number < sdus_end_number(of); number++) {
-        rlc_sdu *at = sdus_active(of, number);
-
-        if (at == NULL || at->complete || !which(context, &at->what))
-            continue;
-        sdus_give_up(of, at);
-        self->counters.dropped_flush++;
-        if (at->lost)
-            release_packet(&self->hooks, at->what.packet);
-        else
-            carried_ring_push(flushed, at->what);
-    }
-    harq_purge(&self->rlc->harq, of);
-    sdus_purge_again(of);
-    sdus_release(of, now);
-}
-
 static void delay_changed(leg *self)
 {
     (void)self;
@@ -517,7 +496,6 @@ static const leg_kind rlc_leg = {
     .next_timeout = next_timeout,
     .pause = advance,
     .resume = resume,
-    .take_out = take_out,
     .delay_changed = delay_changed,
     .backlog_bytes = backlog_bytes,
     .first = first_number,
