@@ -10,13 +10,14 @@ from __future__ import annotations
 import argparse
 import json
 
-from benchmarks import cores, cost, downloads, elements, estimates, page, planning, stops
+from benchmarks import cores, cost, downloads, elements, estimates, legs, page, planning, stops
 from minitopo_dc.interruption import interruptible
 
 BENCHMARKS = {
     "elements": (elements.add_options, elements.measure),
     "pdcp": (downloads.add_repetitions, downloads.with_pdcp),
     "cores": (cores.add_options, cores.measure),
+    "legs": (legs.add_options, legs.measure),
     "cost": (cost.add_options, cost.measure),
     "planning": (planning.add_options, planning.measure),
     "estimates": (estimates.add_options, estimates.measure),
@@ -25,7 +26,7 @@ BENCHMARKS = {
     "backends": (downloads.add_options, downloads.backends),
 }
 """What adds the options of each, and what measures with them."""
-USUAL = ("elements", "pdcp", "cores", "cost", "planning")
+USUAL = ("elements", "pdcp", "cores", "legs", "cost", "planning")
 
 
 def main() -> None:

@@ -24,6 +24,7 @@ from posixpath import islink
 from typing import Any, Final
 
 from minitopo_dc.errors import InputError, MinitopoDcError
+from minitopo_dc.scratch import scratch_prefix
 
 SPARE_BYTES = 1 << 20
 MAX_DIGITS = 20
@@ -69,7 +70,12 @@ def replacing(path: Path, *, synced: bool = True) -> Iterator[Path]:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file is on the disk: a name given before may be all that a power cut leaves."""
+    """Wait until a file is on the disk: a name given before may be all that a power cut leaves.
+
+    Not for what this process removes when it ends (`scratch`).
+    """
+    if scratch_prefix() in str(path):
+        return
     with path.open("rb") as file:
         fsync(file.fileno())
 

@@ -11,9 +11,7 @@ from typing import Any
 
 from minitopo_dc.errors import InputError
 from minitopo_dc.link import (
-    Bernoulli,
     Capacity,
-    ConstantCapacity,
     ConstantDelay,
     DelayModel,
     GilbertElliott,
@@ -21,7 +19,6 @@ from minitopo_dc.link import (
     LegStatistics,
     LossModel,
     NormalDelay,
-    OpportunityCapacity,
     RateCapacity,
     RlcParameters,
     RlcStatistics,
@@ -55,42 +52,27 @@ def native_capacity(capacity: Capacity) -> Any:
     """Return a capacity in C that has served nothing yet; who gets it has to free it.
 
     Raises:
-        InputError: another class, or numbers that do not fit.
+        InputError: numbers that do not fit.
     """
-    lib = library().lib
-    if isinstance(capacity, RateCapacity) and type(capacity) in (ConstantCapacity, RateCapacity):
+    lib, after = library().lib, _AFTER.index(capacity.end)
+    if isinstance(capacity, RateCapacity):
         edges, rates = capacity.table()
-        after = _AFTER.index(capacity.end)
         return lib.capacity_rates(_numbers(edges), _numbers(rates), len(rates), after)
-    if type(capacity) is OpportunityCapacity:
-        moments, duration, bits = capacity.table()
-        return lib.capacity_opportunities(
-            *(_numbers(moments), len(moments), duration, bits, _AFTER.index(capacity.end))
-        )
-    raise InputError(f"a capacity of class {type(capacity).__name__}")
+    moments, duration, bits = capacity.table()
+    return lib.capacity_opportunities(_numbers(moments), len(moments), duration, bits, after)
 
 
 def native_delay(delay: DelayModel) -> tuple[int, int, int]:
-    """Return a delay's kind in C and its two numbers; InputError for another class."""
-    if isinstance(delay, _DELAYS):
-        kind = _DELAYS.index(type(delay))
-        if isinstance(delay, ConstantDelay):
-            return kind, _fitting(delay.delay_ns), 0
-        if isinstance(delay, NormalDelay):
-            return kind, _fitting(delay.mean_ns), _fitting(delay.sd_ns)
-        return kind, _fitting(delay.low_ns), _fitting(delay.high_ns)
-    raise InputError(f"a delay of class {type(delay).__name__}")
+    """Return a delay's kind in C and its two numbers; InputError if one is too large."""
+    first, second, *_ = (*map(_fitting, astuple(delay)), 0)
+    return _DELAYS.index(type(delay)), first, second
 
 
 def native_loss(loss: LossModel | None) -> tuple[int, float, float, float, float]:
-    """Return a loss model's kind in C and its probabilities; InputError for another class."""
-    if loss is None:
-        return 0, 0.0, 0.0, 0.0, 0.0
-    if type(loss) is Bernoulli:
-        return 1, loss.p, 0.0, 0.0, 0.0
-    if type(loss) is GilbertElliott:
+    """Return a loss model's kind in C and its probabilities."""
+    if isinstance(loss, GilbertElliott):
         return 2, loss.p, loss.r, loss.h, loss.k
-    raise InputError(f"a loss model of class {type(loss).__name__}")
+    return (0, 0.0, 0.0, 0.0, 0.0) if loss is None else (1, loss.p, 0.0, 0.0, 0.0)
 
 
 def native_rlc(rlc: RlcParameters) -> Any:

@@ -3,8 +3,6 @@
 from .bound import bound_mbps as bound_mbps
 from .files import ResultError as ResultError
 from .kept_scenario import load_as_run as load_as_run
-from .logs import connection_log as connection_log
-from .logs.connection import ConnectionLog as ConnectionLog
 from .logs.quic import qlog_events as qlog_events
 from .measures.account import packet_account as packet_account
 from .measures.account import reordering_wait_ms as reordering_wait_ms

@@ -8,18 +8,17 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 from minitopo_dc.link import AnyLeg, Bernoulli, WifiPath, make_leg
 from minitopo_dc.pdcp import TransmittingEntity
+from minitopo_dc.pdcp.policies.policy import needs_of
 from minitopo_dc.router.drivers import (
     EchoSender,
     LegDriver,
     Loop,
-    Measures,
     ReceiveDriver,
     ReportSender,
     Send,
@@ -42,6 +41,8 @@ from minitopo_dc.units import NS_PER_MS, NS_PER_S
 Action = Callable[[int], None]
 """Takes the time at which it is done."""
 NO_LOSS = Bernoulli(0.0)
+REPORTS = ("reports_received", "reports_stale", "reports_malformed")
+"""What the summary counts of the reports that reached a transmitting entity."""
 
 
 class Schedule:
@@ -199,7 +200,7 @@ class AnyElement(ABC):
         counters = self._counters.now()
         for transmit in self._transmit:
             if transmit.entity.feedback is not None:
-                counted = asdict(transmit.entity.feedback.statistics())
+                counted = dict(zip(REPORTS, transmit.entity.feedback.counts(), strict=True))
                 counters["transmit"][transmit.bearer].update(counted)
         for receive in self._receive:
             if receive.reports is not None:
@@ -233,11 +234,12 @@ class AnyElement(ABC):
     def _echo_senders(self) -> Iterator[EchoSender]:
         """Make what measures the legs of bearers by echoes, and answer those of the other host."""
         for bearer, driver in zip(self._settings.transmit, self._transmit, strict=True):
-            policy, path = driver.entity.policy, bearer.echo
-            if path and bearer.pdcp.echo_ms and isinstance(policy, Measures):
+            policy: Any = driver.entity.policy
+            path = bearer.echo
+            if path and bearer.pdcp.echo_ms and "echoes" in needs_of(policy):
                 ways = [self._report_way(leg.back(), path.port)[1] for leg in path.legs]
                 interval = round(bearer.pdcp.echo_ms * NS_PER_MS)
-                sender = EchoSender(policy, ways, interval)
+                sender = EchoSender(policy.echo_answered, ways, interval)
                 for leg, take in zip(path.legs, sender.takers(), strict=True):
                     self._listen(leg.destination, path.port, take)
                 yield sender

@@ -30,6 +30,14 @@ def test_cores_are_compared_on_equal_runs(
     assert all(row["ratio"] > 0 for row in rows.values())
 
 
+def test_slots_of_a_carrier_cost_lone_packets_more_than_busy_ones(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = figures(capsys, monkeypatch, "legs", "--packets", "20000", "--repetitions", "3")
+    busy, lone = rows["a packet each 19 us"], rows["a packet each 1000 us"]
+    assert busy["radio_ns"] < lone["radio_ns"]
+
+
 def test_planning_is_compared_with_checks(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc import cli
+from minitopo_dc import cli, files
 from minitopo_dc.real import run_registry
 from minitopo_dc.scratch import remove_abandoned, scratch, scratch_prefix
 
@@ -75,3 +75,13 @@ def test_another_user_s_are_left_to_them(temporary: Path, monkeypatch: pytest.Mo
     mine = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
     assert remove_abandoned() == []
+
+
+def test_what_is_scratch_is_not_waited_for_on_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[int] = []
+    monkeypatch.setattr(files, "fsync", waited.append)
+    with scratch() as place:
+        files.write_whole(place / "a", "text")
+        assert not waited
+        files.write_whole(place.parent / "b", "text")
+        assert len(waited) == 1

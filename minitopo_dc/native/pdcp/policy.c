@@ -9,7 +9,7 @@ int view_takes(transmit *of, int leg, int64_t now, int size)
 
 static int view_is_up(const transmit *of, int leg)
 {
-    return of->follows ? bearer_leg_is_up(&of->access[leg]) : leg_is_up(of->states[leg]);
+    return of->follows ? bearer_leg_is_up(&of->access[leg]) : leg_is_up(of->access[leg].leg);
 }
 
 int64_t view_backlog(transmit *of, int leg, int64_t now)

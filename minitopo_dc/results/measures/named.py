@@ -22,7 +22,7 @@ from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.numbers import short, significant
 from minitopo_dc.registry import enter
 from minitopo_dc.results.files import naming
-from minitopo_dc.results.logs import sender_recovery
+from minitopo_dc.results.logs.tcp import sender_recovery
 from minitopo_dc.results.measures.account import (
     given_up,
     leg_failures,
@@ -30,12 +30,12 @@ from minitopo_dc.results.measures.account import (
     reordering_wait_ms,
 )
 from minitopo_dc.results.measures.delays import (
-    DELAY_MEASURES,
     PART_MEASURES,
+    RTT_MEASURES,
     answer_p95_ms,
     answer_worst_ms,
-    delay_ms,
     part_delay_ms,
+    smoothed_rtt_ms,
 )
 from minitopo_dc.results.measures.recovery import (
     handover_recovery_s,
@@ -90,7 +90,7 @@ FROM_FILES: dict[str, Callable[[Path], float]] = {
     "sp_share": sp_share,
     "handovers_per_minute": handovers_per_minute,
     "handover_recovery_s": handover_recovery_s,
-    **{name: partial(delay_ms, name=name) for name in DELAY_MEASURES},
+    **{name: partial(smoothed_rtt_ms, name=name) for name in RTT_MEASURES},
     **{name: partial(part_delay_ms, name=name) for name in PART_MEASURES},
 }
 """Measures of a run's directory by their names."""
