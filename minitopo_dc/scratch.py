@@ -5,12 +5,12 @@ The name of each has the process' id, its start time, and the namespace in which
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from posix import geteuid, getpid
 from tempfile import TemporaryDirectory, gettempdir
 
 from minitopo_dc.files import TEMPORARY
@@ -28,7 +28,7 @@ def scratch() -> Iterator[Path]:
 
 def scratch_prefix() -> str:
     """Return what the names of this process' temporary directories begin with."""
-    pid = os.getpid()
+    pid = getpid()
     return f"minitopo-dc-{_namespace()}-{pid}-{started(pid) or 0}-"
 
 
@@ -52,7 +52,7 @@ def _is_abandoned(place: Path, name: re.Match[str]) -> bool:
         owner = place.lstat().st_uid
     except OSError:
         return False  # it has just been removed
-    is_mine = os.geteuid() in (0, owner) and place.is_dir() and not place.is_symlink()
+    is_mine = geteuid() in (0, owner) and place.is_dir() and not place.is_symlink()
     has_ended = started(int(name["pid"])) != name["started"]
     return is_mine and int(name["namespace"]) == _namespace() and has_ended
 

@@ -5,17 +5,12 @@ attribute `NAME` of the subclasses of its `Topo`, `TopoConfig` and `Experiment`.
 hold all that this project adds; `make_classes` joins them with the checkout's base classes. The
 checkout's own experiments run on this topology, too: its client and server are those of this
 project, Router_0 and Router_1 are gnb and ue.
-
-Its topology, of IPv4, gets the same addresses, rules and routes in IPv6: 10.0.1.2 becomes
-fd00:10:0:1::2, as on this project's hosts (`topologies.host`).
 """
 
 from __future__ import annotations
 
 import importlib
-import json
 import sys
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -39,7 +34,7 @@ from minitopo_dc.runs.needs import with_cautions
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address, server_address
-from minitopo_dc.topologies.host import ShellEndedError, in_ipv6, run, set_up
+from minitopo_dc.topologies.host import ShellEndedError, run, set_up
 from minitopo_dc.topologies.two_path import TwoPath
 
 FILES = ("core/topo.py", "core/experiment.py", "topos", "experiments", "mininet_builder.py")
@@ -90,63 +85,6 @@ def _imported(root: Path, name: str) -> ModuleType:
     if root not in Path(module.__file__ or "").resolve().parents:
         raise SettingsError(f"--minitopo {root}: {name} comes from {module.__file__}")
     return module
-
-
-def ipv6_of(address: str) -> str:
-    """Return the IPv6 address, or network, of an IPv4 one; an IPv6 address stays as it is.
-
-    Raises:
-        SettingsError: the network does not end at a byte.
-    """
-    try:
-        return in_ipv6(address)
-    except ValueError as error:
-        raise SettingsError(f"--ip 6: {error}") from None
-
-
-def add_ipv6(node: Any, *, forward: bool) -> None:
-    """Give a Mininet node, whose IPv4 is complete, the same addresses and routes in IPv6.
-
-    Raises:
-        RuntimeError: the node refused a command.
-        SettingsError: see `ipv6_of`.
-    """
-    every = "net.ipv6.conf.all"
-    # Each interface gets a link-local address, without which a router finds no neighbours (RFC
-    # 4861). It gets it at once, as nobody else has it (accept_dad).
-    quiet = (f"net.ipv6.conf.{name}.accept_dad=0" for name in node.nameToIntf)
-    run(node, "sysctl", "-qw", f"{every}.disable_ipv6=1", *quiet)
-    run(node, "sysctl", "-qw", f"{every}.disable_ipv6=0", f"{every}.forwarding={int(forward)}")
-    interfaces = [one for one in _state(node, "address") if one["ifname"] != "lo"]
-    words: list[tuple[str, ...]] = []
-    for interface in interfaces:
-        for own in interface["addr_info"]:
-            address = ipv6_of(f"{own['local']}/{own['prefixlen']}")
-            words.append(("address", "add", address, "dev", interface["ifname"], "nodad"))
-    for route in _state(node, "route", "show", "table", "all"):
-        # The kernel makes its own of IPv6's addresses.
-        if route.get("protocol") != "kernel" and "dev" in route:
-            target = route["dst"] if route["dst"] == "default" else ipv6_of(route["dst"])
-            via = ("via", ipv6_of(route["gateway"])) if "gateway" in route else ()
-            place = ("dev", route["dev"], "table", _table(route))
-            words.append(("route", "add", target, *via, *place))
-    for rule in _state(node, "rule"):
-        if rule["src"] != "all":
-            source = ("from", ipv6_of(rule["src"]), "table", _table(rule))
-            words.append(("rule", "add", *source, "priority", str(rule["priority"])))
-    for command in words:
-        run(node, "ip", "-6", *command)
-
-
-def _state(node: Any, *words: str) -> list[dict[str, Any]]:
-    out, err, code = node.pexec(["ip", "-4", "-json", *words])
-    if code:
-        raise RuntimeError(f"{node.name}: ip -4 {' '.join(words)}: {(err or out).strip()}")
-    return list(json.loads(out or "[]"))
-
-
-def _table(route: Mapping[str, Any]) -> str:
-    return str(route.get("table", "main"))
 
 
 ENDS = ("server", "client")
@@ -335,12 +273,11 @@ class ExperimentMixin:
     def _run_flows(self, scenario: Scenario, blank: RunResult) -> RunResult:
         config, directory = self.topo_config, self.context.directory
         server, client = (self._host(name) for name in ENDS)
-        address = ipv6_of if scenario.ip_version == 6 else str
         jobs = make_jobs(
             scenario,
             directory,
-            servers=[address(config.get_server_ip())],
-            client=lambda leg: address(config.get_client_ip(leg - 1)),
+            servers=[config.get_server_ip()],
+            client=lambda leg: config.get_client_ip(leg - 1),
         )
         before = self._path_bytes(client)
         observed = (self._host(name) for name in scenario.real.captured_hosts)

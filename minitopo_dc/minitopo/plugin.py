@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.fields import IpVersion, SettingsError
-from minitopo_dc.minitopo.checkout import Checkout, Context, add_ipv6, make_classes
+from minitopo_dc.minitopo.checkout import Checkout, Context, make_classes
 from minitopo_dc.minitopo.experiment import NONE
 from minitopo_dc.minitopo.lines import ParameterFile
 from minitopo_dc.minitopo.mapping import MinitopoRun, paths_scenario, read_minitopo
@@ -61,16 +61,13 @@ class CheckoutRun:
         """
         self._topology = topology.resolve()
         self._experiment = None if experiment is None else experiment.resolve()
-        self._ip_version = ip_version
         self._topology_type = _value(self._topology, "topoType")
+        if ip_version == 6 and self._topology_type != DUAL_CONNECTIVITY:
+            raise SettingsError(f"--ip 6: allowed with topoType:{DUAL_CONNECTIVITY}")
         # This is Minitopo's own default, with its own command line.
         self._experiment_type = _value(self._experiment, "xpType") if self._experiment else NONE
         read = self._read()
         self.notes = (*(read.notes if read else ()), *self._topology_notes())
-        if ip_version == 6 and read is None:
-            raise SettingsError(
-                "--ip 6: Minitopo's experiments on its own topologies are IPv4 only"
-            )
         self._checkout = Checkout.open(checkout)
         version = {"ip_version": ip_version}
         self._context = Context(read.scenario.model_copy(update=version) if read else None)
@@ -168,9 +165,6 @@ class CheckoutRun:
             config.configure_network()
             for router in topo.routers:
                 topo.command_to(router, "sysctl -w net.ipv4.ip_forward=1")
-            if self._ip_version == 6 and self._topology_type != DUAL_CONNECTIVITY:
-                for node in (*topo.routers, *topo.clients, *topo.servers):
-                    add_ipv6(node, forward=node in topo.routers)
             kind: Any = self._experiments[self._experiment_type]
             try:
                 _perform(kind(self._experiment and str(self._experiment), topo, config))

@@ -16,10 +16,9 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.media.video import Frames
@@ -29,7 +28,6 @@ from minitopo_dc.workloads.exchange import (
     BLOCK,
     Answers,
     Client,
-    Outcome,
     Request,
     Requests,
     Server,
@@ -57,14 +55,6 @@ PATIENCE_NS = round(PATIENCE_S * NS_PER_S)
 REPORT_NS = 60 * NS_PER_S
 """For the server's answer to the end of a call. A call that ends where the shipped drives have no
 network gets it 29 s later, as the pauses between attempts double (RFC 9002, 6.2.1)."""
-
-
-@dataclass
-class CallOutcome(Outcome):
-    """Also what came in time, in place of what was received."""
-
-    bytes_in_time: int = 0
-    reset_frames: int = 0  # that their sender has given up, as far as their receiver knows
 
 
 class Sending:
@@ -201,10 +191,11 @@ class OneStream:
 class CallClient(Client, ABC):
     """The client's end of a call, from connecting to the server's report."""
 
-    outcome: CallOutcome
-
     def __init__(self, workload: Realtime) -> None:
-        super().__init__(CallOutcome())
+        super().__init__()
+        self.bytes_in_time = 0
+        self.reset_frames = 0
+        """Those that their sender has given up, as far as their receiver knows."""
         self._workload = workload
         self._receiving = Receiving()
         self._sending: Sending | None = None
@@ -269,11 +260,16 @@ class CallClient(Client, ABC):
         for direction in workload.directions:
             way, is_up = ways[direction], direction == "up"
             outcome.rows += frame_rows(workload.plan, *way, self._start, up=is_up)
-        outcome.bytes_in_time = sum(
+        self.bytes_in_time = sum(
             int(row["size_bytes"] or 0)
             for row in outcome.rows
             if row["delay_ms"] is not None and row["delay_ms"] <= workload.deadline_ms
         )
+
+    def report(self) -> dict[str, Any]:
+        """Return also what came in time, which counts in place of what was received."""
+        counts = {"bytes_in_time": self.bytes_in_time, "reset_frames": self.reset_frames}
+        return {**super().report(), **counts}
 
 
 def _received_up(report: bytes) -> dict[int, int]:
@@ -321,7 +317,7 @@ class StreamCallClient(CallClient):
         """End with the server's report."""
         if stream == self._report and not self.ended:
             report = json.loads(self._answer)
-            self.outcome.reset_frames = self._receiving.resets + report["resets"]
+            self.reset_frames = self._receiving.resets + report["resets"]
             self._end(report["first_ns"], _received_up(self._answer), now)
 
     def reset(self, stream: int, now: int) -> None:  # noqa: ARG002

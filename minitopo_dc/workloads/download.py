@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from minitopo_dc.fields import Direction
@@ -13,7 +12,6 @@ from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.base import Column, Measurement, Workload, measurement, workload
 from minitopo_dc.workloads.exchange import (
     Client,
-    Outcome,
     Received,
     Requests,
     WrongAnswer,
@@ -66,7 +64,7 @@ class Download(Workload):
         return DownloadClient(self, connection)
 
     def measured(self, report: Mapping[str, Any]) -> Measurement:
-        """Return the measurement in a client's report (`DownloadOutcome`).
+        """Return the measurement in a client's report (`DownloadClient`).
 
         A client that the virtual clock's end cut off lasted for its duration.
         """
@@ -104,28 +102,20 @@ def as_download(chosen: Workload) -> Download:
     return chosen
 
 
-@dataclass
-class DownloadOutcome(Outcome):
-    """Also the answer's status and digest, and when it began."""
-
-    status: int = 0
-    sha256: str = ""
-    stopped_s: float | None = None  # in place of completion_s: the duration was over before
-    first_byte_s: float | None = None
-
-
 class DownloadClient(Client):
     """A client that downloads one resource; after its deadline nothing counts any more."""
 
     eager: ClassVar[bool] = False
-    outcome: DownloadOutcome
 
     def __init__(self, workload: Download, connection: Requests) -> None:
-        super().__init__(DownloadOutcome())
+        super().__init__()
         self._workload = workload
         self._connection = connection
         self._deadline = math.inf
         self._content = Received()
+        self._status = 0
+        self._stopped_s: float | None = None  # in place of completion_s: its time was over before
+        self._first_byte_s: float | None = None
 
     def connecting(self, now: int) -> None:
         """Note that the client begins to connect, from which its duration counts."""
@@ -140,7 +130,7 @@ class DownloadClient(Client):
 
     def headers(self, stream: int, status: int, now: int) -> None:  # noqa: ARG002
         """Note the status, which is judged at the end."""
-        self.outcome.status = status
+        self._status = status
         self._note_first(now)
         self.only_receives = True
 
@@ -164,7 +154,7 @@ class DownloadClient(Client):
     def on_time(self, now: int) -> None:
         """Stop when the time is over."""
         if now >= self._deadline and not self.ended:
-            self.outcome.stopped_s = self._since_start(now)
+            self._stopped_s = self._since_start(now)
             self.ended = True
 
     def next_timeout(self) -> float:
@@ -172,14 +162,19 @@ class DownloadClient(Client):
         return math.inf if self.ended else self._deadline
 
     def report(self) -> dict[str, Any]:
-        """Return the results, with the hash of what has arrived."""
-        if self._content.is_right:
-            self.outcome.sha256 = content_sha256(self._content.size_bytes)
-        return super().report()
+        """Return also the answer's status, when it began, and the hash of what has arrived."""
+        content = self._content
+        return {
+            **super().report(),
+            "status": self._status,
+            "sha256": content_sha256(content.size_bytes) if content.is_right else "",
+            "stopped_s": self._stopped_s,
+            "first_byte_s": self._first_byte_s,
+        }
 
     def _note_first(self, now: int) -> None:
-        if self.outcome.first_byte_s is None:
-            self.outcome.first_byte_s = self._since_start(now)
+        if self._first_byte_s is None:
+            self._first_byte_s = self._since_start(now)
 
 
 @workload("upload")
@@ -204,7 +199,7 @@ class Upload(Workload):
 
     def make_client(self, connection: Requests) -> Client:
         """Return the client, which sends all of it at once."""
-        return UploadClient(self, connection, Outcome())
+        return UploadClient(self, connection)
 
     def failure(self, measured: Measurement) -> str | None:
         """Return an error if bytes are missing, else None."""
@@ -216,10 +211,8 @@ class Upload(Workload):
 class UploadClient(Client):
     """A client that uploads; the server compares each byte (`ContentServer`)."""
 
-    outcome: Outcome
-
-    def __init__(self, workload: Upload, connection: Requests, outcome: Outcome) -> None:
-        super().__init__(outcome)
+    def __init__(self, workload: Upload, connection: Requests) -> None:
+        super().__init__()
         self._workload = workload
         self._connection = connection
 
@@ -282,23 +275,14 @@ class Both(Upload):
         }
 
 
-@dataclass
-class BothOutcome(Outcome):
-    """Also when each direction was complete."""
-
-    down_s: float | None = None
-    up_s: float | None = None
-
-
 class BothClient(UploadClient):
     """A client that uploads and downloads, and compares each byte that comes."""
 
-    outcome: BothOutcome
-
     def __init__(self, workload: Both, connection: Requests) -> None:
-        super().__init__(workload, connection, BothOutcome())
+        super().__init__(workload, connection)
         self._download_bytes = workload.download_bytes
         self._down = -1  # the download's stream
+        self._complete_s: dict[str, float | None] = {"down_s": None, "up_s": None}
         self._content = Received()
 
     def connected(self, now: int) -> None:
@@ -319,11 +303,15 @@ class BothClient(UploadClient):
             WrongAnswer: the download is not what was asked for.
         """
         if stream != self._down:
-            self.outcome.up_s = self._since_start(now)
+            self._complete_s["up_s"] = self._since_start(now)
             self.outcome.bytes_received += self._workload.upload_bytes
         elif self._content.is_content(self._download_bytes):
-            self.outcome.down_s = self._since_start(now)
+            self._complete_s["down_s"] = self._since_start(now)
         else:
             raise WrongAnswer("other bytes arrived than those sent")
-        if self.outcome.down_s is not None and self.outcome.up_s is not None:
+        if None not in self._complete_s.values():
             self._complete(now)
+
+    def report(self) -> dict[str, Any]:
+        """Return also when each direction was complete."""
+        return {**super().report(), **self._complete_s}

@@ -229,8 +229,8 @@ class Client(End):
     only_receives: bool = False
     """Whether it has nothing more to send until it has ended."""
 
-    def __init__(self, outcome: Outcome) -> None:
-        self.outcome = outcome
+    def __init__(self, outcome: Outcome | None = None) -> None:
+        self.outcome = outcome or Outcome()
         self._start = 0
 
     def connecting(self, now: int) -> None:

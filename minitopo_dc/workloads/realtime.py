@@ -150,7 +150,7 @@ class Realtime(Workload):
         return StreamCallServer(connection)
 
     def measured(self, report: Mapping[str, Any]) -> Measurement:
-        """Return the measurement in a client's report (`CallOutcome`); bytes count in time."""
+        """Return the measurement in a client's report (`CallClient`); bytes count in time."""
         told = {name: value for name, value in report.items() if name != "bytes_received"}
         return measurement(told, report["bytes_in_time"], report["completion_s"])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import model_validator
@@ -24,7 +23,6 @@ from minitopo_dc.workloads.base import (
 )
 from minitopo_dc.workloads.exchange import (
     Client,
-    Outcome,
     Received,
     Requests,
     WrongAnswer,
@@ -111,7 +109,7 @@ class RequestResponse(Workload):
         return RequestClient(self, connection)
 
     def measured(self, report: Mapping[str, Any]) -> Measurement:
-        """Return the measurement in a client's report (`RequestsOutcome`)."""
+        """Return the measurement in a client's report (`RequestClient`)."""
         details = dict(report) | {"rows": request_rows(report["requests"])}
         del details["requests"], details["completion_s"]
         ended = [row["answered_s"] for row in details["rows"] if row["answered_s"] is not None]
@@ -164,15 +162,6 @@ def delays_ms(rows: Sequence[Row]) -> Iterator[float]:
             yield delay
 
 
-@dataclass
-class RequestsOutcome(Outcome):
-    """Also what became of each request; the bytes are those of answers."""
-
-    # Of each request that was sent: when it was handed to the transport, and when the last byte of
-    # its answer arrived (None: it had not when the client's patience was over).
-    requests: list[tuple[float, float | None]] = field(default_factory=list)
-
-
 class RequestClient(Client):
     """A client that sends requests at a steady pace, and notes when each was answered.
 
@@ -181,15 +170,12 @@ class RequestClient(Client):
     """
 
     eager: ClassVar[bool] = False
-    outcome: RequestsOutcome
 
-    def __init__(
-        self,
-        workload: RequestResponse,
-        connection: Requests,
-        outcome: RequestsOutcome | None = None,
-    ) -> None:
-        super().__init__(outcome or RequestsOutcome())
+    def __init__(self, workload: RequestResponse, connection: Requests) -> None:
+        super().__init__()
+        self.requests: list[tuple[float, float | None]] = []
+        """Of each request that was sent: when it was handed to the transport, and when the last
+        byte of its answer arrived (None: it had not when the client's patience was over)."""
         self._workload = workload
         self._connection = connection
         self._path = f"/respond/{workload.response_bytes}"
@@ -230,8 +216,8 @@ class RequestClient(Client):
         if not got.is_content(expected):
             what = "not those sent" if got.size_bytes == expected else f"not {expected}"
             raise WrongAnswer(f"request {number} was answered with {got.size_bytes} bytes, {what}")
-        sent_s, _ = self.outcome.requests[number]
-        self.outcome.requests[number] = (sent_s, now / NS_PER_S - self._start_s)
+        sent_s, _ = self.requests[number]
+        self.requests[number] = (sent_s, now / NS_PER_S - self._start_s)
 
     def reset(self, stream: int, now: int) -> None:
         """Refuse that the server gives an answer up that is not complete."""
@@ -250,21 +236,25 @@ class RequestClient(Client):
         """Return when a request is due or patience is over (ns)."""
         return math.inf if self.ended else self._timeout_s() * NS_PER_S
 
+    def report(self) -> dict[str, Any]:
+        """Return also what became of each request; the bytes are those of answers."""
+        return {**super().report(), "requests": self.requests}
+
     @property
     def _left(self) -> int:
-        return self._workload.requests - len(self.outcome.requests)
+        return self._workload.requests - len(self.requests)
 
     def _timeout_s(self) -> float:
         return self._due_s() if self._left else self._last_sent_s + self._workload.patience_s
 
     def _due_s(self) -> float:
-        return self._first_s + len(self.outcome.requests) * self._workload.interval_s
+        return self._first_s + len(self.requests) * self._workload.interval_s
 
     def _send(self, now_s: float) -> None:
         stream = self._connection.request("POST", self._path, self._body)
-        self._numbers[stream] = len(self.outcome.requests)
+        self._numbers[stream] = len(self.requests)
         self._waiting[stream] = Received()
-        self.outcome.requests.append((now_s - self._start_s, None))
+        self.requests.append((now_s - self._start_s, None))
         if not self._left:
             self._last_sent_s = now_s
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
@@ -20,7 +20,6 @@ from minitopo_dc.workloads.request_response import (
     Content,
     RequestClient,
     RequestResponse,
-    RequestsOutcome,
     delays_ms,
 )
 
@@ -137,27 +136,19 @@ def _delays(rows: Sequence[Row], phase: int) -> list[float]:
     return sorted(delays_ms([row for row in rows if row["phase"] == phase]))
 
 
-@dataclass
-class LoadOutcome(RequestsOutcome):
-    """Also what the load did until the last request was sent."""
-
-    load_began_s: float | None = None
-    load_s: float | None = None
-    load_bytes: int = 0
-
-
 class UnderLoadClient(RequestClient):
     """A client that begins a download without end between its requests."""
 
-    outcome: LoadOutcome
-
     def __init__(self, workload: UnderLoad, connection: Requests) -> None:
-        super().__init__(workload, connection, LoadOutcome())
+        super().__init__(workload, connection)
         self._idle_s = workload.idle_s
         self._load: int | None = None  # the streams
         self._last: int | None = None
         self._over = 0  # when to wait no longer for the last one (ns)
         self._content = Received()
+        self._load_began_s: float | None = None
+        self._load_s: float | None = None  # until the last request was sent
+        self._load_bytes = 0
 
     def number(self, stream: int) -> int:
         """Return the number of a request; the load and its end have -1."""
@@ -185,10 +176,10 @@ class UnderLoadClient(RequestClient):
         now_s = now / NS_PER_S
         if self._load is None and now_s >= self._load_due_s:
             self._load = self._connection.request("GET", f"/bytes/{ENDLESS_BYTES}")
-            self.outcome.load_began_s = now_s - self._start_s
-        if not self._left and self.outcome.load_s is None and self.outcome.load_began_s is not None:
-            self.outcome.load_s = now_s - self._start_s - self.outcome.load_began_s
-            self.outcome.load_bytes = self._content.size_bytes
+            self._load_began_s = now_s - self._start_s
+        if not self._left and self._load_s is None and self._load_began_s is not None:
+            self._load_s = now_s - self._start_s - self._load_began_s
+            self._load_bytes = self._content.size_bytes
         if self.ended and self._load is not None:
             self._stop(self._load, now)
 
@@ -215,6 +206,11 @@ class UnderLoadClient(RequestClient):
             return math.inf if self.ended else self._over
         due = super().next_timeout()
         return min(due, self._load_due_s * NS_PER_S) if self._load is None else due
+
+    def report(self) -> dict[str, Any]:
+        """Return also what the load did until the last request was sent."""
+        load = {"load_began_s": self._load_began_s, "load_s": self._load_s}
+        return {**super().report(), **load, "load_bytes": self._load_bytes}
 
     @property
     def _load_due_s(self) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -39,7 +38,7 @@ from minitopo_dc.workloads.base import (
     nearest_rank,
     workload,
 )
-from minitopo_dc.workloads.exchange import Client, Outcome, Received, Requests, WrongAnswer
+from minitopo_dc.workloads.exchange import Client, Received, Requests, WrongAnswer
 
 EMBEDDED = ("movie", "bbb", "bbb4k")
 """Of Sabre's repository (BSD 2-Clause, `LICENSE.sabre` beside them)."""
@@ -184,7 +183,7 @@ class Video(Workload):
         return VideoClient(self, connection)
 
     def measured(self, report: Mapping[str, Any]) -> Measurement:
-        """Return the measurement in a client's report (`VideoOutcome`); bytes are those watched."""
+        """Return the measurement in a client's report (`VideoClient`); bytes are those watched."""
         watched = (row["size_bytes"] for row in report["rows"] if row["done_s"] is not None)
         return measurement(report, sum(watched), report["completion_s"])
 
@@ -287,21 +286,15 @@ def segment_rows(player: Player, start_ns: int) -> list[Row]:
     ]
 
 
-@dataclass
-class VideoOutcome(Outcome):
-    """Also when the video began; the bytes are of segments, also of those that were given up."""
-
-    startup_s: float | None = None
-
-
 class VideoClient(Client):
-    """A client that watches a video: a request for each segment; one given up is cancelled."""
+    """A client that watches a video: a request for each segment; one given up is cancelled.
 
-    outcome: VideoOutcome
+    Its received bytes are of segments, also of those that were given up.
+    """
 
     def __init__(self, workload: Video, connection: Requests) -> None:
         """Take the workload; raise MediaError when its video cannot be read."""
-        super().__init__(VideoOutcome())
+        super().__init__()
         self._player = workload.player()
         self._connection = connection
         self._connected = False
@@ -381,11 +374,13 @@ class VideoClient(Client):
         return math.inf if self.ended else self._wake
 
     def report(self) -> dict[str, Any]:
-        """Return the results, with what has become of each segment until now."""
+        """Return also when the video began, and what has become of each segment until now."""
         self.outcome.rows = segment_rows(self._player, self._start)
-        if self._player.started_ns is not None:
-            self.outcome.startup_s = self._since_start(self._player.started_ns)
-        return super().report()
+        began = self._player.started_ns
+        return {
+            **super().report(),
+            "startup_s": None if began is None else self._since_start(began),
+        }
 
     def _next(self, now: int) -> SegmentRequest | Cancel | Wait | EndSession:
         try:

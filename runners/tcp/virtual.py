@@ -20,9 +20,8 @@ from minitopo_dc.runners.tcp.info import INTERVAL_S, SAMPLE_NS, AgentSamples, Tc
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Download, Measurement, RequestResponse, Workload
-from minitopo_dc.workloads.exchange import BLOCK
+from minitopo_dc.workloads.exchange import BLOCK, Outcome
 from minitopo_dc.workloads.path_reports import PathSample
-from minitopo_dc.workloads.request_response import RequestsOutcome
 
 if TYPE_CHECKING:  # which makes the flows
     from minitopo_dc.runners.tcp.runner import TcpRunner
@@ -198,13 +197,9 @@ class TcpFlow:
 
     def _requests_report(self) -> dict[str, Any]:
         handshake = self._moments.get("handshake")
-        return asdict(
-            RequestsOutcome(
-                requests=self._requests,
-                bytes_received=self._bytes,
-                handshake_s=None if handshake is None else self.since_begin(handshake),
-            )
-        )
+        handshake_s = None if handshake is None else self.since_begin(handshake)
+        outcome = Outcome(bytes_received=self._bytes, handshake_s=handshake_s)
+        return {**asdict(outcome), "requests": self._requests}
 
     def _state(self) -> str:
         """Return in words how far the transfer came."""

@@ -9,13 +9,10 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.clocks import run_scenario
-from minitopo_dc.fields import SettingsError
 from minitopo_dc.minitopo import read_minitopo
-from minitopo_dc.minitopo.checkout import ipv6_of
 from minitopo_dc.minitopo.path_parameters import held_packets
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.topologies.host import in_ipv6
 from minitopo_dc.workloads import Command, Ping, RequestResponse
 from tests import long
 from tests.linux_guest.guests import needs_guest
@@ -238,25 +235,6 @@ def test_idle_clients_of_a_topology_with_several_are_named_as_left_out(tmp_path:
     run = read(tmp_path, TWO_PATHS.replace("MultiIf", "MultiIfMultiClient"), PING)
     assert len(run.scenario.legs) == 2
     assert "topo:5: topoType: the further clients send nothing" in "\n".join(run.notes)
-
-
-@pytest.mark.parametrize(
-    ("address", "ipv6"),
-    [
-        *((ours, in_ipv6(ours)) for ours in ("10.0.1.2", "10.2.1.0/24", "10.3.0.0/16")),
-        ("192.168.4.1/24", "fd00:192:168:4::1/64"),
-        ("fd00::1", "fd00::1"),
-    ],
-)
-def test_addresses_are_those_of_our_own_hosts_and_of_any_subnet_of_a_file(
-    address: str, ipv6: str
-) -> None:
-    assert ipv6_of(address) == ipv6
-
-
-def test_a_network_that_does_not_end_at_a_byte_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"10\.0\.0\.0/20: allowed are networks of 8, 16"):
-        ipv6_of("10.0.0.0/20")
 
 
 TOPO_3 = "topoType:MultiIf\npath_c2r_0:100,20,4\npath_r2s_0:10,20,10\n"

@@ -78,7 +78,7 @@ def test_a_trace_becomes_changes_that_carry_as_many_bits(name: str, tmp_path: Pa
 @pytest.mark.parametrize(
     ("name", "values", "words"),
     [
-        ("three-path.topo", [], "no template 'three-path.topo'; known: download.xp, drive.topo, "),
+        ("three-path.topo", [], "no template 'three-path.topo'; known: download.xp, fairness.xp, "),
         ("_paths", [], "no template '_paths'"),
         ("n-path.topo", ["paths=3"], "no 'paths'; known: n, delay"),
         ("n-path.topo", ["n=3\npath_c2r_9:1,1,1"], "write key=value"),

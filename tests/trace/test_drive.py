@@ -228,7 +228,6 @@ def test_a_bad_file_is_the_same_error_for_each_command(
     for words in (
         ["trace", "cells", drive],
         ["trace", "info", drive, "--column", "channel_2_mbps"],
-        ["template", "render", "drive.topo", f"drive={drive}"],
         ["run", str(scenario(tmp_path, Path(drive), 2)), "--output", str(tmp_path / "results")],
     ):
         assert cli.main(words) == 2, words

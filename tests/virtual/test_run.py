@@ -14,19 +14,19 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 
-from minitopo_dc import cli, load
+from minitopo_dc import cli
 from minitopo_dc.capture import read_capture
 from minitopo_dc.fields import IpVersion
-from minitopo_dc.results import compare_table, path_rates
-from minitopo_dc.results.logs.quic import quic_log, server_recovery
+from minitopo_dc.results import path_rates
+from minitopo_dc.results.logs.quic import server_recovery
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.scenario.element import Match
-from minitopo_dc.virtual.loop import START_NS
-from minitopo_dc.virtual.packet import Flow
+from minitopo_dc.virtual.network import START_NS, Flow
 from minitopo_dc.virtual.run import one_processor, run_virtual
 from tests.native.extension import needs_native
 from tests.quic.extension import needs_picoquic
+from tests.studies.digests import module
 from tests.studies.test_quic_of_2020 import needs_it
 from tests.virtual.scenarios import leg, rows, scenario
 
@@ -229,7 +229,8 @@ def test_qlogs_of_both_ends_and_recorded_windows_are_in_virtual_time(tmp_path: P
 def test_the_qlogs_of_aioquic_of_2020_say_what_those_of_today_say(tmp_path: Path) -> None:
     transport = "quic-aioquic-2020"
     run(tmp_path, transport=transport, congestion_control="reno", options={"qlog": True})
-    log, recovery = quic_log(tmp_path / "run"), server_recovery(tmp_path / "run")
+    log = module("mesh", "connection").connection_log(tmp_path / "run")
+    recovery = server_recovery(tmp_path / "run")
     delay_s = log.packets["received_s"] - log.packets["sent_s"]
     assert delay_s.min() >= 0.005  # of 10 ms, less the jitter
     assert log.packets["bytes"].max() == 1280
@@ -292,21 +293,6 @@ def test_figure_6_as_minitopo_files(tmp_path: Path) -> None:
     (revived,) = (path for path in paths if path["leg"] == 2)
     assert 2 < revived["opened_s"] < 2.2
     assert revived["closed_s"] is None
-
-
-@needs_picoquic
-def test_a_drive_s_files_give_logs_and_a_table(tmp_path: Path) -> None:
-    values = ("drive=residential", "start=100", "seconds=9")
-    results = [
-        run_files(tmp_path, "drive.topo", *values, case, size="2000")
-        for case in ("case=1", "case=2")
-    ]
-    for directory in results:
-        assert (directory / "paths.csv").is_file()
-    table = compare_table(load(tmp_path / "results"))
-    assert list(table["runs"]) == [1, 1]  # the two differ by the handover's case, a label
-    one, two = load(tmp_path / "results")["goodput_mbps"]
-    assert two > one
 
 
 RUN = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from http import HTTPStatus
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.runners.base import accepted, read_report
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Realtime, parse_workload
-from minitopo_dc.workloads.call import DOWN, HEAD, UP, CallOutcome, Receiving, frame_rows
+from minitopo_dc.workloads.call import DOWN, HEAD, UP, Receiving, frame_rows
 from minitopo_dc.workloads.exchange import Client, Request
 from tests.workloads.wire import Answered, StreamPair, Wire, serve
 
@@ -31,9 +32,8 @@ def frame(number: int, captured_s: float, size: int) -> bytes:
     return HEAD.pack(number, size, round(captured_s * NS_PER_S)) + bytes(size - HEAD.size)
 
 
-def outcome_of(client: Client) -> CallOutcome:
-    assert isinstance(client.outcome, CallOutcome)
-    return client.outcome
+def outcome_of(client: Client) -> SimpleNamespace:
+    return SimpleNamespace(**client.report())
 
 
 @given(

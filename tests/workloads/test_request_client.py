@@ -51,7 +51,7 @@ class Asking:
 
     @property
     def record(self) -> list[tuple[float, float | None]]:
-        return self.client.outcome.requests
+        return self.client.requests
 
     def at(self, now_s: float) -> None:
         self.client.on_time(math.ceil(now_s * NS_PER_S))

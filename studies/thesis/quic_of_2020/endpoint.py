@@ -17,7 +17,7 @@ import math
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -33,8 +33,7 @@ from minitopo_dc.runners.aioquic.server import LOW_WATER_BYTES
 from minitopo_dc.runners.processes.udp_socket import Address
 from minitopo_dc.runners.quic import QuicOptions
 from minitopo_dc.workloads import Download
-from minitopo_dc.workloads.download import DownloadOutcome
-from minitopo_dc.workloads.exchange import requested_content
+from minitopo_dc.workloads.exchange import Outcome, requested_content
 
 from .library import module
 
@@ -142,6 +141,16 @@ class End:
     def _on_http(self, event: Any, now: float) -> None:
         """Act on an event of HTTP/3."""
         raise NotImplementedError
+
+
+@dataclass
+class DownloadOutcome(Outcome):
+    """Also the answer's status and digest, and when it began."""
+
+    status: int = 0
+    sha256: str = ""
+    stopped_s: float | None = None  # in place of completion_s: the duration was over before
+    first_byte_s: float | None = None
 
 
 class DownloadingClient(End):

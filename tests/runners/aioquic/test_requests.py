@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,6 @@ from hypothesis import strategies as st
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import RequestResponse, Workload
 from minitopo_dc.workloads.exchange import BLOCK, Client, Outcome, Received, Requests, WrongAnswer
-from minitopo_dc.workloads.request_response import RequestsOutcome
 from tests.runners.aioquic.pair import Lost, Pair, none_lost
 
 PLAN = RequestResponse(
@@ -23,16 +23,15 @@ ROUND_TRIP_S = 0.02
 CLOSING_S = 1.0  # more than three probe timeouts of 20 ms of round trip (RFC 9000, section 10.2)
 
 
-def exchange(plan: RequestResponse, lost: Lost = none_lost) -> tuple[RequestsOutcome, float]:
+def exchange(plan: RequestResponse, lost: Lost = none_lost) -> tuple[SimpleNamespace, float]:
     """What the client saw, and how long it ran in s."""
     pair = Pair(plan, lost)
     took_s = pair.run()
     return outcome_of(pair), took_s
 
 
-def outcome_of(pair: Pair) -> RequestsOutcome:
-    assert isinstance(pair.client.client.outcome, RequestsOutcome)
-    return pair.client.client.outcome
+def outcome_of(pair: Pair) -> SimpleNamespace:
+    return SimpleNamespace(**pair.client.client.report())
 
 
 def at_random(share: float, seed: int) -> Lost:
@@ -44,7 +43,7 @@ def lost_between(begin_s: float, end_s: float) -> Lost:
     return lambda _to_server, at_s: begin_s <= at_s < end_s
 
 
-def unanswered(outcome: RequestsOutcome) -> list[int]:
+def unanswered(outcome: SimpleNamespace) -> list[int]:
     return [number for number, (_, end) in enumerate(outcome.requests) if end is None]
 
 

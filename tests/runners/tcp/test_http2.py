@@ -7,6 +7,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from h2.config import H2Configuration
@@ -22,7 +23,6 @@ from minitopo_dc.runners.tcp.client import Server, quickest
 from minitopo_dc.runners.tcp.http2 import Http2Client
 from minitopo_dc.workloads import Realtime, RequestResponse, Workload
 from minitopo_dc.workloads.exchange import blocks
-from minitopo_dc.workloads.request_response import RequestsOutcome
 
 PLAN = RequestResponse(
     request_bytes=750, response_bytes=100, interval_s=0.4, count=5, patience_s=2.0
@@ -51,9 +51,8 @@ class Exchange:
         self.client.connected()
 
     @property
-    def outcome(self) -> RequestsOutcome:
-        assert isinstance(self.client.client.outcome, RequestsOutcome)
-        return self.client.client.outcome
+    def outcome(self) -> SimpleNamespace:
+        return SimpleNamespace(**self.client.client.report())
 
     def to_server(self) -> list[Event]:
         data = self.client.data_to_send()
