@@ -216,6 +216,11 @@ class Criterion:
         return math.log1p(self.margin) if self.is_ratio else self.margin
 
     @property
+    def margin_shown(self) -> str:
+        """Return the margin with its unit."""
+        return f"{self.in_unit(self.limit):g} {self.difference_unit}"
+
+    @property
     def unit_words(self) -> str:
         """Return the unit with what it is of, where that is not the goodput."""
         return f"{self.unit} ({self.words})" if self.words != "goodput" else self.unit
