@@ -289,7 +289,7 @@ def picture_of(comparison: Comparison) -> bytes:
         [(_, picture)] = _drawer().results([(replace(comparison),)])
     if isinstance(picture, Killed):
         code = picture.exit_code
-            raise MinitopoDcError(f"no picture: the process that draws ended with exit code {code}")
+        raise MinitopoDcError(f"no picture: the process that draws ended with exit code {code}")
     if isinstance(picture, Exception):
         raise picture
     return bytes(picture)
