@@ -21,7 +21,6 @@ from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.numbers import short, significant
 from minitopo_dc.registry import enter
 from minitopo_dc.results.files import naming
-from minitopo_dc.results.logs.tcp import sender_recovery
 from minitopo_dc.results.measures.account import (
     given_up,
     leg_failures,
@@ -51,6 +50,7 @@ from minitopo_dc.results.measures.utilisation import (
 )
 from minitopo_dc.results.run_result import NUMBERS
 from minitopo_dc.results.tables.runs import is_better_low, main_measure, name_and_unit
+from minitopo_dc.results.tcp_info import sender_recovery
 
 Read = Callable[[Path], Mapping[str, float]]
 """A function that reads measures of a run from its directory."""

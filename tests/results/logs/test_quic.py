@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.results import ResultError
-from minitopo_dc.results.logs.quic import (
+from minitopo_dc.results.qlog import (
     LOST,
     METRICS,
     RECEIVED,
