@@ -10,13 +10,14 @@ from __future__ import annotations
 import argparse
 import json
 
-from benchmarks import cores, cost, downloads, elements, estimates, page, planning, stops
-from minitopo_dc.interruption import Interruption, say_interrupted
+from benchmarks import cores, cost, downloads, elements, estimates, legs, page, planning, stops
+from minitopo_dc.interruption import interruptible
 
 BENCHMARKS = {
     "elements": (elements.add_options, elements.measure),
     "pdcp": (downloads.add_repetitions, downloads.with_pdcp),
     "cores": (cores.add_options, cores.measure),
+    "legs": (legs.add_options, legs.measure),
     "cost": (cost.add_options, cost.measure),
     "planning": (planning.add_options, planning.measure),
     "estimates": (estimates.add_options, estimates.measure),
@@ -25,26 +26,11 @@ BENCHMARKS = {
     "backends": (downloads.add_options, downloads.backends),
 }
 """What adds the options of each, and what measures with them."""
-USUAL = ("elements", "pdcp", "cores", "cost", "planning")
+USUAL = ("elements", "pdcp", "cores", "legs", "cost", "planning")
 
 
-def main() -> int:
-    """Run the chosen benchmark, or all the usual ones, and print one JSON object.
-
-    Returns:
-        0; 128 plus the number of the signal that interrupted it, which is said in one line.
-    """
-    with Interruption(ends_process=__name__ == "__main__") as interruption:
-        interruption.working()
-        try:
-            _main()
-        except KeyboardInterrupt:
-            say_interrupted("nothing is kept of a benchmark")
-            return interruption.status
-    return 0
-
-
-def _main() -> None:
+def main() -> None:
+    """Run the chosen benchmark, or all the usual ones, and print one JSON object."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     actions = parser.add_subparsers(dest="name", metavar="NAME")
     for name, (add_options, measure) in BENCHMARKS.items():
@@ -59,4 +45,5 @@ def _main() -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    with interruptible("nothing is kept of a benchmark"):
+        main()

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from benchmarks import told
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.scratch import scratch
 
 ROOT = Path(__file__).parents[1]
@@ -44,14 +44,17 @@ ANSWER = """
 import sys
 if sys.argv[2] == "1":
     from minitopo_dc.cli import main
-    main(["--version"])
+    sys.argv[1:] = ["--version"]
+    main()
 """
 COMPARISON = """
 import sys
 if sys.argv[2] == "1":
     from minitopo_dc.cli import main
     ways = ["--transports", "quic-picoquic", "--modes", "dc", "--dc", "ideal", "--repetitions", "1"]
-    main(["compare", "--clock", "virtual", "--size", "0.01", *ways, "--output", sys.argv[1]])
+    place = ["--output", sys.argv[1]]
+    sys.argv[1:] = ["compare", "--clock", "virtual", "--size", "0.01", *ways, *place]
+    main()
 """
 
 BUILT = ("native", "picoquic")
@@ -96,7 +99,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         ]
         for path in trees.values():  # what it lacks is built now
             _of_all(PARTS["run of 0.1 MB"], 1, path, place / "run", "CPU s")
-        for name, tree in told(turns, lambda turn: f"{turn[0]} of {turn[1]}"):
+        for name, tree in progress(turns, lambda turn: f"{turn[0]} of {turn[1]}"):
             cost = _of_a_piece(PARTS[name], trees[tree], place / "run", unit)
             costs.setdefault((name, tree), []).append(cost)
     least = {key: min(values) for key, values in costs.items()}

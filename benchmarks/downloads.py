@@ -10,7 +10,7 @@ import argparse
 from statistics import mean, median
 from typing import Any
 
-from benchmarks import told
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch
@@ -40,7 +40,7 @@ def times_s(base: Scenario, repetitions: int) -> list[float]:
         RuntimeError: one failed; the message says why.
     """
     times = []
-    for seed in told(
+    for seed in progress(
         range(1, repetitions + 1), lambda seed: f"{base.transport} {base.mode} {seed}"
     ):
         with scratch() as directory:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -68,8 +69,17 @@ def replacing(path: Path, *, synced: bool = True) -> Iterator[Path]:
         raise
 
 
+TEMPORARY: Final = re.compile(r"minitopo-dc-(?P<namespace>\d+)-(?P<pid>\d+)-(?P<started>\d+)-")
+"""What the names of temporary directories begin with (`scratch`)."""
+
+
 def sync(path: Path) -> None:
-    """Wait until a file is on the disk: a name given before may be all that a power cut leaves."""
+    """Wait until a file is on the disk: a name given before may be all that a power cut leaves.
+
+    One in a temporary directory (`TEMPORARY`) is removed when its process ends: nobody waits.
+    """
+    if TEMPORARY.search(str(path)):
+        return
     with path.open("rb") as file:
         fsync(file.fileno())
 

@@ -111,6 +111,26 @@ class Interruption:
 
 
 @contextmanager
+def interruptible(kept: str, *, ends_process: bool = True) -> Iterator[None]:
+    """Let a signal end a program with one line: the block has all that it does.
+
+    Args:
+        kept: says what an interrupted program leaves.
+        ends_process: whether the process ends behind the block, and drops signals then.
+
+    Raises:
+        SystemExit: a signal came; the status is 128 plus its number.
+    """
+    with Interruption(ends_process=ends_process) as interruption:
+        interruption.working()
+        try:
+            yield
+        except KeyboardInterrupt:
+            say_interrupted(kept)
+            sys.exit(interruption.status)
+
+
+@contextmanager
 def heeded() -> Iterator[None]:
     """Let Ctrl-C end the block of a script, also where a library makes another error of it.
 

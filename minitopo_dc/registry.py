@@ -213,13 +213,19 @@ def with_loaded_plugins(fields: Any) -> Any:
 
 
 @functools.cache
+def _all_entry_points() -> Any:  # another type before Python 3.12
+    """Return what all installed packages name; their files are read once, not for each group."""
+    return entry_points()
+
+
+@functools.cache
 def load_entry_points(group: str) -> None:
     """Import what installed packages name as entry points of a group, once.
 
     Raises:
         InputError: one of them cannot be imported.
     """
-    for point in entry_points(group=group):
+    for point in _all_entry_points().select(group=group):
         package = point.dist.name if point.dist is not None else "unknown package"
         with _explaining(f"entry point {point.name} of group {group} ({package})"):
             PACKAGES.add(point.module.partition(".")[0])

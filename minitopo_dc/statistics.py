@@ -331,8 +331,8 @@ def paired_difference(
     """
     of_both = runs[runs[by].isin([first, second])]
     good = ok(of_both) & np.isfinite(of_both[measure].astype(float))
-    wide = of_both[good].pivot_table(index=list(pairs), columns=by, values=measure, observed=True)
-    wide = wide.reindex(columns=[first, second]).dropna()
+    groups = of_both[good].groupby([*pairs, by], observed=True)
+    wide = groups[measure].mean().unstack(by).reindex(columns=[first, second]).dropna()
     differences = (wide[first] - wide[second]).astype(float).tolist()
     lost = lost_pairs(of_both, good, wide.index, pairs)
     against = other_way(differences, sum(lost.values()))
@@ -372,11 +372,13 @@ def lost_pairs(
         used: the pairs that are used.
         pairs: the columns that tell pairs apart.
     """
+    unused = runs.groupby(list(pairs), observed=True).size().index.difference(used)
+    if unused.empty:
+        return {}
     status = runs.get("status", "ok")
     bad = runs.assign(_why=status).replace({"_why": {"ok": "no number"}})[~good]
     why = bad.groupby(list(pairs), observed=True)["_why"].first()
-    of_runs = runs.groupby(list(pairs), observed=True).size().index
-    counts = why.reindex(of_runs.difference(used)).fillna("missing").value_counts()
+    counts = why.reindex(unused).fillna("missing").value_counts()
     return {str(reason): int(number) for reason, number in counts.items()}
 
 

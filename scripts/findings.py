@@ -24,6 +24,8 @@ from scipy.special import stdtrit
 from minitopo_dc import claims
 from minitopo_dc.campaign.plan import load_program
 from minitopo_dc.campaign.store import read_table
+from minitopo_dc.cli.screen import progress
+from minitopo_dc.interruption import interruptible
 from minitopo_dc.numbers import with_spread
 from minitopo_dc.results.tables.sheet import as_markdown
 from minitopo_dc.statistics import CONFIDENCE, agreement
@@ -226,11 +228,12 @@ def shown(cells: pd.DataFrame) -> pd.DataFrame:
 
 def pages(studies: list[Study]) -> Iterator[tuple[Path, str]]:
     """Yield the findings of each study, and the page of all numbers, with their files."""
-    for study in studies:
+    for study in progress(studies, lambda study: study.name):
         yield study.folder / "findings.md", study.page()
     yield STUDIES / "papers.md", papers(studies)
 
 
 if __name__ == "__main__":
-    for file, text in pages([Study(name) for name in NAMES]):
-        file.write_text(text, encoding="utf-8")
+    with interruptible("the pages that are done are written"):
+        for file, text in pages([Study(name) for name in NAMES]):
+            file.write_text(text, encoding="utf-8")

@@ -16,6 +16,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from minitopo_dc.cli.screen import progress
+from minitopo_dc.interruption import interruptible
+
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = "docs/images"
 COMMANDS = (
@@ -53,7 +56,7 @@ def changed(path: str) -> str:
 
 def main() -> int:
     """Print what today's code makes otherwise, and what is older than its code; return 1 if any."""
-    for command in COMMANDS:
+    for command in progress(COMMANDS):
         subprocess.run([sys.executable, *command.split()], cwd=ROOT, check=True)
     lines = [
         f"today's code makes another {name}" for name in git("diff", "--name-only", *MADE).split()
@@ -67,4 +70,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with interruptible("git tells which files are already made anew"):
+        sys.exit(main())

@@ -10,19 +10,22 @@ its processor time. What survives needs a test, or its reason in tests/mutants.y
 from __future__ import annotations
 
 import argparse
+import ctypes
 import hashlib
 import os
 import re
 import resource
 import shutil
+import signal
 import sys
 import tempfile
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from importlib.util import cache_from_source
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import libcst as cst
@@ -34,6 +37,9 @@ import yaml
 from mutmut.mutation.file_mutation import create_mutations
 from mutmut.utils.file_utils import walk_mutatable_files
 
+from minitopo_dc.cli.screen import progress
+from minitopo_dc.interruption import interruptible
+
 EQUIVALENT = Path("tests", "mutants.yaml")
 COPIED = ("minitopo_dc", "tests")
 ARGUMENTS = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not (root or long)"]
@@ -41,6 +47,7 @@ ARGUMENTS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of what is i
 ALONE = {"statistics.py": "project/test_statistics.py", "results": "results/test_judge.py"}
 STRICT = re.compile(r",? ?strict=\w+|, (?=\))")
 FORK = get_context("fork")
+PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 
 
 def main() -> int:
@@ -51,13 +58,40 @@ def main() -> int:
     parser.add_argument("--seed", default="1", help="of the sample")
     options = parser.parse_args()
     files = options.files or sorted(walk_mutatable_files(), key=os.path.getsize, reverse=True)
-    with tempfile.TemporaryDirectory() as scratch, ProcessPoolExecutor(mp_context=FORK) as pool:
+    pool = ProcessPoolExecutor(mp_context=FORK, initializer=leave_signals)
+    with tempfile.TemporaryDirectory() as scratch, pool:
         parts = list({part for path in files for part in tests_of(path)})
-        limits = dict(zip(parts, pool.map(partial(processor_time, scratch), parts), strict=True))
+        limits = dict(
+            results(pool, "tests without mutants", partial(processor_time, scratch), parts)
+        )
         task = partial(survivors, scratch, limits, options.share, options.seed)
-        numbers = [sum(numbers) for numbers in zip(*pool.map(task, files), strict=True)]
+        counted = [pair for _, pair in results(pool, "files", task, files)]
+    numbers = [sum(numbers) for numbers in zip(*counted, strict=True)]
     print("{} mutants, {} survived without a reason in".format(*numbers), EQUIVALENT)  # noqa: T201
     return bool(numbers[1])
+
+
+def leave_signals() -> None:
+    """Let this process end by its parent alone, and with it, not by Ctrl-C in their terminal."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def results(
+    pool: ProcessPoolExecutor, words: str, task: Callable[[Any], Any], items: Sequence[Any]
+) -> Iterator[tuple[Any, Any]]:
+    """Yield items with what a task makes of them, as they end; Ctrl-C ends all at once."""
+    waiting = {pool.submit(task, item): item for item in items}
+    try:
+        done = as_completed(waiting)
+        for _ in progress(items, lambda _: words):
+            future = next(done)
+            yield waiting[future], future.result()
+    except KeyboardInterrupt:
+        for process in active_children():
+            process.kill()
+        raise
 
 
 def tests_of(path: Path) -> list[str]:
@@ -148,6 +182,7 @@ def passes(directory: Path, tests: str, limit_s: int) -> bool:
 
 def run(directory: Path, tests: str, limit_s: int) -> None:
     """Run tests in this process, which ends with their status."""
+    leave_signals()
     resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s + 5))
     os.chdir(directory)
     shutil.rmtree(".hypothesis", ignore_errors=True)
@@ -165,4 +200,5 @@ def run(directory: Path, tests: str, limit_s: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with interruptible("what survived so far is above"):
+        sys.exit(main())

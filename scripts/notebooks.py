@@ -16,6 +16,9 @@ from typing import Any
 
 from PIL import Image
 
+from minitopo_dc.cli.screen import progress
+from minitopo_dc.interruption import interruptible
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 FOLDER = REPOSITORY / "notebooks"
 LIMIT_S = 600
@@ -92,6 +95,7 @@ def refresh(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    for name in map(Path, sys.argv[1:] or sorted(map(str, FOLDER.glob("*.ipynb")))):
-        print(name.name, flush=True)  # noqa: T201
-        refresh(name)
+    chosen = [*map(Path, sys.argv[1:])] or sorted(FOLDER.glob("*.ipynb"))
+    with interruptible("the notebooks that are done are saved"):
+        for name in progress(chosen, lambda path: path.name):
+            refresh(name)

@@ -45,10 +45,14 @@ from minitopo_dc.minitopo import experiment, topology
 from minitopo_dc.minitopo.path_parameters import PATH_AT
 from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
 from minitopo_dc.minitopo.programs import Key
-from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics, WaitingTime
+from minitopo_dc.pdcp.statistics import (
+    HoldingStatistics,
+    ReceiveStatistics,
+    TransmitStatistics,
+    WaitingTime,
+)
 from minitopo_dc.results.measures.recovery import COLUMNS as HANDOVERS
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.router.drivers import DeliveryStatistics
 from minitopo_dc.runners.tcp.info import FIELDS as TCP_INFO
 from minitopo_dc.scenario.carriers import LteCarrier, NrCarrier
 from minitopo_dc.workloads import Both, UnderLoad, Upload
@@ -283,7 +287,7 @@ COLUMNS: dict[str, Callable[[], Iterable[str]]] = {
     "cells": lambda: ("time_s", "cell", *(f"{name}_USER" for name in counters(CellStatistics))),
     "transmit": lambda: ("time_s", "direction", "bearer", *counters(TransmitStatistics)),
     "transmit-holding": lambda: counters(HoldingStatistics, TransmitStatistics),
-    "receive": lambda: ("time_s", "direction", "bearer", *counters(DeliveryStatistics)),
+    "receive": lambda: ("time_s", "direction", "bearer", *counters(ReceiveStatistics)),
     "paths-series": lambda: PATHS,
     "connections": lambda: WORDS["connections"],
     "tcp-info": lambda: ("time_s", "flow", *TCP_INFO),

@@ -43,7 +43,9 @@ def cases(version: str) -> Iterator[tuple[dc.Scenario, dict[str, Any]]]:
             flows = [mode, {**mode, "workload": ASKS}]
             labels = {"experiment": "under load", "way": way}
             yield base.evolve(mode="flows", flows=flows), labels | {"congestion": "cubic"}
-            logged = base.evolve(**mode, options={"qlog": True}, workload={"duration_s": 3})
+            logged = base.evolve(
+                **mode, virtual={"packet_delays": True}, workload={"duration_s": 3}
+            )
             for control in ("cubic", "reno"):
                 labels = {"experiment": "packets", "way": way, "congestion": control}
                 yield logged.evolve(congestion_control=control), labels

@@ -4,8 +4,6 @@ from .campaign import Campaign as Campaign
 from .campaign import Retries as Retries
 from .designs import grid as grid
 from .designs import latin_hypercube as latin_hypercube
-from .designs import points_of as points_of
 from .designs import sobol as sobol
 from .designs import spread as spread
-from .designs import wsp as wsp
 from .store import load as load

@@ -20,8 +20,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Literal, Protocol, Self
+from types import MappingProxyType
+from typing import Literal, Self
 
 import pandas as pd
 from rich.console import Console
@@ -42,12 +44,13 @@ from minitopo_dc.campaign.store import (
 from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock
 from minitopo_dc.errors import InputError
 from minitopo_dc.interruption import heeded
-from minitopo_dc.numbers import duration
+from minitopo_dc.numbers import duration, significant
 from minitopo_dc.registry import registrations_kept
 from minitopo_dc.results.run_result import ATTEMPTS, DETAILS, FINE, RunResult
 from minitopo_dc.results.tables.runs import value_name
 from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.workloads import Column, get_workload
 
 __all__ = ["Campaign", "Retries"]
 
@@ -99,7 +102,7 @@ class Campaign:
         executor: Executor | Workers | None = None,
         retries: Retries = Retries(),  # noqa: B008 (frozen)
         again: Collection[str] = (),
-        progress: bool | Watch = True,
+        progress: bool | Callable[..., Bar] = True,
     ) -> pd.DataFrame:
         """Run what is missing; return the table of all runs, and write it beside them.
 
@@ -109,7 +112,7 @@ class Campaign:
             retries: how often a failed or disturbed run is tried again at once; an earlier one that
                 was disturbed and tried less often is run again.
             again: statuses of earlier runs that are run again, e.g. `["failed"]`.
-            progress: whether a bar is shown, or what is shown in its place.
+            progress: whether a bar is shown, or what makes one (`Bar`).
 
         Raises:
             InputError: a clock cannot run here, or the directory cannot be used; nothing has been
@@ -132,8 +135,8 @@ class Campaign:
             missing = self._missing(rows)
             self._save(rows)
             try:
-                watch = progress if callable(progress) else partial(Bar, shown=progress)
-                with registrations_kept(), watch(missing, len(rows)) as bar, heeded():
+                bar_of = progress if callable(progress) else partial(Bar, shown=progress)
+                with registrations_kept(), bar_of(missing, len(rows)) as bar, heeded():
                     for name, result in workers(missing, retries, self._store.working):
                         recorded = self._store.keep(name, result)
                         rows[name] = row_of(recorded)
@@ -210,23 +213,14 @@ class Campaign:
 
 MAX_REASONS = 5
 """The most runs whose reasons are printed; the table has them all."""
+FIRST_NUMBERS = 3
+"""The most numbers of users' programs in a run's line: the first in the scenario's order."""
 LINE_EVERY_S = 30.0
 """The interval of lines where nothing shows a bar: often enough to see that it goes on."""
 NOTEBOOK_WIDTH = 40
 """The length of a notebook's bar, in characters."""
 Show = Callable[[float, str], object]
 """A function that shows which share (0 to 1) is done, and what there is to say."""
-
-
-class Watcher(Protocol):
-    """What a campaign tells while it runs."""
-
-    def end(self, result: RunResult) -> None:
-        """Count a run that has ended and is kept."""
-
-
-Watch = Callable[[Mapping[str, Scenario], int], AbstractContextManager[Watcher]]
-"""A function of the runs that are missing, and of the number of those that were finished before."""
 
 
 class Interrupted(SystemExit, KeyboardInterrupt):
@@ -240,14 +234,24 @@ class Bar:
         missing: the runs that are to be done.
         done: the number of runs that were finished before.
         shown: whether there is anything to be seen.
+        names: of the runs, by identity: each has a line when it ends; the command says what a
+            Ctrl-C leaves. Empty: only runs that are not fine have one.
     """
 
-    def __init__(self, missing: Mapping[str, Scenario], done: int, *, shown: bool) -> None:
+    def __init__(
+        self,
+        missing: Mapping[str, Scenario],
+        done: int,
+        *,
+        shown: bool = True,
+        names: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._before = self._done = done
         self._runs = done + len(missing)
+        self._names = names
         self._statuses: Counter[str] = Counter()
         self._is_shown = shown and len(missing) > 0
-        self._screen = _screen() if self._is_shown else nullcontext(lambda *_: None)
+        self._screen = _screen(has_lines=bool(names)) if self._is_shown else nullcontext(_nothing)
         self._begin = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -259,7 +263,7 @@ class Bar:
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self._screen.__exit__(None, None, None)
-        if isinstance(error, KeyboardInterrupt):
+        if isinstance(error, KeyboardInterrupt) and not self._names:
             words = f"{self._done} of {self._runs} runs are done"
             _say(f"minitopo-dc: interrupted; {words}; the same lines go on with the others")
             if not hasattr(builtins, "__IPYTHON__"):  # which would explain how to exit
@@ -270,8 +274,13 @@ class Bar:
         self._done += 1
         self._statuses[result.status] += 1
         bad = sum(count for status, count in self._statuses.items() if status not in FINE)
-        if self._is_shown and result.status not in FINE and bad <= MAX_REASONS:
-            _say(f"{result.status}: {result.directory}: {result.reason.partition(chr(10))[0]}")
+        reason = result.reason.partition("\n")[0]
+        if self._is_shown and self._names:
+            name = f"{self._names[Path(result.directory).name]} (seed {result.seed})"
+            outcome = headline(result) if result.status == "ok" else reason
+            _say(f"{self._done}/{self._runs} {name}: {result.status} {outcome}")
+        elif self._is_shown and result.status not in FINE and bad <= MAX_REASONS:
+            _say(f"{result.status}: {result.directory}: {reason}")
         self._update()
 
     def _update(self) -> None:
@@ -284,13 +293,34 @@ class Bar:
         self._show(self._done / max(1, self._runs), ", ".join(words))
 
 
+def headline(result: RunResult) -> str:
+    """Return the first numbers of a run that is ok: its goodput, else those of its workload."""
+    if result.goodput_mbps is not None:
+        return f"{significant(result.goodput_mbps)} Mbit/s in {duration(result.completion_s or 0)}"
+    numbers = {"completion_s": result.completion_s, **result.details}
+    units = islice(result.details.get("units", {}).items(), FIRST_NUMBERS)
+    columns = [
+        *get_workload(result.workload).columns,
+        *(Column(name, f"{name}\n{unit}") for name, unit in units),
+    ]
+    known = (column for column in columns if column.measure in numbers)
+    return ", ".join(column.as_text(numbers[column.measure]) for column in known)
+
+
+def _nothing(*_: object) -> None:
+    """Show nothing."""
+
+
 def _say(line: str) -> None:
     print(line, file=sys.stderr)  # noqa: T201
 
 
 @contextmanager
-def _screen() -> Iterator[Show]:
-    """Open a notebook's bar, a terminal's, or a log, which has a line now and then."""
+def _screen(*, has_lines: bool) -> Iterator[Show]:
+    """Open a notebook's bar, a terminal's, or a log, which has a line now and then.
+
+    A log that has a line for each run needs no others.
+    """
     console = Console(stderr=True)
     if (notebook := _notebook()) is not None:
         yield notebook
@@ -298,6 +328,8 @@ def _screen() -> Iterator[Show]:
         with Progress(BarColumn(), TextColumn("{task.description}"), console=console) as bar:
             task = bar.add_task("", total=1.0)
             yield lambda share, text: bar.update(task, completed=share, description=text)
+    elif has_lines:
+        yield _nothing
     else:
         last = time.monotonic()
 

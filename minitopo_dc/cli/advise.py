@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 import pandas as pd
+from rich.console import Console
 
 from minitopo_dc.advice import advise
 from minitopo_dc.advice.sequence import Advice
@@ -34,12 +35,12 @@ def execute(arguments: argparse.Namespace) -> int:
     root = screen.new_directory(arguments.output, "advise", FACTS, make=False)
     with (
         screen.resumable(arguments, root, lambda: f"{len(Store(root).names)} runs are"),
-        screen.StatusLine("starting") as line,
+        Console(stderr=True).status("starting") as line,
     ):
         advice = advise(
             **fields,
             output=root,
-            progress=line.tell,
+            progress=line.update,
             transports=options.listed(arguments.transports or ()),
             stacks=arguments.stacks and options.listed(arguments.stacks),
             seconds=arguments.time,

@@ -13,7 +13,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from minitopo_dc.cli.screen import StatusLine
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.native.library import obstacle
 from minitopo_dc.real.machine import (
@@ -73,7 +72,7 @@ def transfers(findings: Sequence[MachineFinding]) -> Iterator[MachineFinding]:
     allowed = {finding.name for finding in findings if finding.status == "ok"}
     if all(finding.status == "ok" for finding in findings if finding.enables == ELEMENT):
         runners = [runner for runner in all_runners() if transport(runner.name) in allowed]
-        with StatusLine("a small transfer of each transport on the real clock") as _:
+        with Console(stderr=True).status("a small transfer of each transport on the real clock"):
             yield from (_transfer(runner, "real", runner.name) for runner in runners)
     yield from virtual_transfers()
 

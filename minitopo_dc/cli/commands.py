@@ -215,6 +215,13 @@ def _trace(parser: argparse.ArgumentParser) -> None:
     convert.add_argument("output", type=Path, metavar="OUTPUT", help="file to write")
     words = "resample to steps of this length, whole ms"
     convert.add_argument("--step", type=quantity("ms"), metavar="MS", help=words)
+    words = "the file logs a channel: its --column is NAME:cqi or NAME:mcs of this carrier"
+    convert.add_argument("--carrier", metavar="NAME", help=words)
+    for option, what in (("layers", "layers"), ("share", "percent of the resource blocks")):
+        words = f"with --carrier: column of the {what} (default: none)"
+        convert.add_argument(f"--{option}-column", metavar="NAME", help=words)
+    words = "with --carrier: of its uplink"
+    convert.add_argument("--uplink", action="store_true", help=words)
     _add_synthesis(actions.add_parser("synthesise", help="synthesise an LTE-like trace as CSV"))
     _add_drives(actions)
 

@@ -7,27 +7,26 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from rich.console import Group, RenderableType
+from rich.console import Console
 
-from minitopo_dc.campaign.campaign import Campaign
+from minitopo_dc.campaign.campaign import Bar, Campaign
 from minitopo_dc.campaign.store import FACTS, LOCK
 from minitopo_dc.cli import options
 from minitopo_dc.cli.options import REAL_SEEDS, SEEDS
 from minitopo_dc.cli.options.rows import base_scenario, chosen_stacks, compared_ways
 from minitopo_dc.cli.options.scenario import check_capture
 from minitopo_dc.cli.screen import (
-    ProgressLine,
     new_directory,
     print_json,
     print_runs,
     resumable,
-    runs_table,
     save_comparison,
     saved,
     say,
 )
 from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock, run_obstacle
 from minitopo_dc.fields import SettingsError
+from minitopo_dc.results import compare_table, render_table
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.run_result import exit_status
 from minitopo_dc.runners.quic import transports_of
@@ -38,6 +37,7 @@ from minitopo_dc.ways import LABEL, Comparison, check_resumed
 
 MAX_REPETITIONS = 10_000
 """The most repetitions of a comparison, which lists them all; a campaign may have more."""
+FIRST = "The first repetition of each way; means and intervals follow with the others:"
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -73,20 +73,15 @@ def execute(arguments: argparse.Namespace) -> int:
     def kept() -> str:
         return f"{len(names) - len(campaign.missing())} of {len(names)} runs are"
 
-    def first_table() -> RenderableType:
-        runs = campaign.table()
-        first = Comparison(runs[runs["seed"] == base.seed], root)
-        words = "\nThe first repetition of each way; means and intervals follow with the others:"
-        return Group(words, runs_table(first.better_legs[0]))
-
+    retries, bar_of = Retries(disturbed=arguments.retry_disturbed), partial(Bar, names=names)
+    first = Campaign(root, cases, seeds[:1], title="Comparison")
     with resumable(arguments, root, kept):
-        watched = None if arguments.json else root / "working"
-        retries = Retries(disturbed=arguments.retry_disturbed)
-        # On the real clock the runs of a repetition follow each other, and the others take minutes.
-        is_early = base.clock == "real" and not arguments.json
-        early = (len(ways), first_table) if is_early else None
-        progress = partial(ProgressLine, names=names, watched=watched, early=early)
-        runs = campaign.run(jobs, retries=retries, progress=progress)
+        # On the real clock the other repetitions take minutes.
+        if base.clock == "real" and len(seeds) > 1 and not arguments.json and first.missing():
+            runs = first.run(jobs, retries=retries, progress=bar_of)
+            shown = render_table(compare_table(Comparison(runs, root).better_legs[0]))
+            Console(stderr=True).print("", FIRST, shown, sep="\n")
+        runs = campaign.run(jobs, retries=retries, progress=bar_of)
         comparison = Comparison(runs, root).with_roles(ways, seeds, jobs=jobs, progress=False)
         written = _report(comparison, as_json=arguments.json)
     return exit_status(list(runs["status"])) if written else 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import io
 import os
 import select
@@ -31,6 +32,8 @@ NUMBERS = {"whole": "no whole number in digits", "real": "no number in digits"}
 """What argparse is to say of a text that is none, by the function that reads it."""
 MODULES = {"shell": "exec", "template": "minitopo"}
 """The module of a command where it has another name."""
+MANY_OBJECTS = 100_000
+"""New objects after which garbage is looked for; Python's 700 cost a short command a tenth."""
 UNEXPECTED = "unexpected"
 """The beginning of the line for an error that nobody foresaw."""
 
@@ -41,6 +44,9 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
     `begin` is called when all is imported: extension modules may swallow a KeyboardInterrupt.
     """
     begun = time.monotonic()
+    if is_own := arguments is None:
+        gc.disable()  # until all is imported, of which nothing is ever garbage
+        os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it reads all packages' files
     os.umask(os.umask(0) | NOT_FOR_ALL)
     warnings.formatwarning = _warning_line
     for stream in (sys.stdout, sys.stderr):
@@ -57,6 +63,10 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
 
         give_matplotlib_a_place()
         module = import_module(f"minitopo_dc.cli.{MODULES.get(parsed.command, parsed.command)}")
+        if is_own:
+            gc.freeze()
+            gc.set_threshold(MANY_OBJECTS)
+            gc.enable()
         begin()
         status = int(module.execute(parsed))
         sys.stdout.flush()

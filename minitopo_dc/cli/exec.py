@@ -226,11 +226,12 @@ def _on_virtual(
     server: tuple[str, ...],
     _banner: str,
 ) -> Callable[[Path], ProgramResult]:
-    from minitopo_dc.virtual.run import VirtualUserProgram, run_program
+    from minitopo_dc.results.run_result import ProgramResult
+    from minitopo_dc.virtual.run import programs_scenario, run_programs
 
-    program = VirtualUserProgram(command, server, arguments.server_ready, _print, note)
-    scenario = program.scenario(path)
-    return lambda directory: run_program(scenario, program, directory)
+    scenario = programs_scenario(path, command, server, arguments.server_ready)
+    blank = ProgramResult(command, "client", server, scenario.mode)
+    return lambda directory: run_programs(scenario, blank, directory, _print, note)
 
 
 def _print(stream: int, data: bytes) -> None:

@@ -19,7 +19,6 @@ from minitopo_dc.cli.options.scenario import (
     xn_of,
 )
 from minitopo_dc.cli.screen import (
-    ProgressLine,
     interrupted_with,
     kept_text,
     new_directory,
@@ -82,11 +81,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _run(scenario: Scenario, directory: Path, *, as_json: bool) -> int:
-    names = {directory.name: f"{scenario.transport} {scenario.mode}"}
-    watched = None if as_json else directory
-    with ProgressLine({directory.name: scenario}, names=names, watched=watched) as progress:
+    with Console(stderr=True).status(f"{scenario.transport} {scenario.mode}"):
         result = attempt(scenario, directory)
-        progress.end(result)
     tell_run(result, directory, as_json=as_json)
     if result.status == "ok" and (directory / "paths.csv").exists():
         from minitopo_dc.plots import timeline  # with Matplotlib: slow

@@ -23,7 +23,7 @@ from minitopo_dc.cli.campaign import tell_directory
 from minitopo_dc.cli.compare import print_comparison, print_files
 from minitopo_dc.cli.privileges import drop_privileges
 from minitopo_dc.cli.run import tell_run
-from minitopo_dc.cli.screen import print_json, print_runs, resume_text, say
+from minitopo_dc.cli.screen import print_json, print_runs, say
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_text
@@ -115,7 +115,8 @@ def _show(root: Path, *, as_json: bool) -> None:
         print_files(root)
         done = int((runs["status"] != "missing").sum())
         if done < len(runs):
-            say(f"{resume_text(done, len(runs))} with --output {root}")
+            words = "the same command runs the rest with --output"
+            say(f"{done} of {len(runs)} runs are finished; {words} {root}")
 
 
 def _advised(path: Path) -> list[str]:

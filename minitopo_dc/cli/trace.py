@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -12,8 +13,10 @@ from rich.console import Console
 from minitopo_dc.cli.screen import note, save_figure
 from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
+from minitopo_dc.link.rlc.tdd import SlotsOf
 from minitopo_dc.numbers import significant
 from minitopo_dc.results.tables.sheet import Head, Sheet
+from minitopo_dc.scenario.carriers import carrier
 from minitopo_dc.trace import (
     DEFAULT_COLUMN,
     ENVIRONMENTS,
@@ -40,6 +43,7 @@ from minitopo_dc.trace import (
     write_csv,
     write_mahimahi,
 )
+from minitopo_dc.trace.formats.table import read_channel
 from minitopo_dc.units import NS_PER_MS
 
 LONGEST_STEP_MS = 86_400_000
@@ -53,7 +57,10 @@ def execute(arguments: argparse.Namespace) -> int:
             case "info":
                 print(_info(arguments))  # noqa: T201
             case "convert":
-                trace, step_ms = _read(arguments), arguments.step
+                of_carrier = (arguments.carrier, arguments.layers_column, arguments.share_column)
+                logs_channel = arguments.uplink or any(it is not None for it in of_carrier)
+                trace: Trace = _rates(arguments) if logs_channel else _read(arguments)
+                step_ms = arguments.step
                 if step_ms is not None and (not 1 <= step_ms <= LONGEST_STEP_MS or step_ms % 1):
                     allowed = f"whole ms from 1 to {LONGEST_STEP_MS}"
                     raise SettingsError(f"--step: {step_ms}; allowed: {allowed}")
@@ -106,6 +113,25 @@ def _read(arguments: argparse.Namespace) -> Trace:
     if (words := doubts(trace)) is not None:
         note(words)
     return trace
+
+
+def _rates(arguments: argparse.Namespace) -> RateTrace:
+    """Return what a log of CQI or MCS stands for on a carrier."""
+    if arguments.carrier is None:
+        raise SettingsError("--layers-column, --share-column, --uplink: need --carrier")
+    of: SlotsOf = "U" if arguments.uplink else "D"
+    try:
+        mbps = partial(carrier(arguments.carrier).rate_mbps, of)
+    except ValueError as error:
+        raise SettingsError(f"--carrier: {error}") from None
+    return read_channel(
+        arguments.trace,
+        mbps,
+        column=None if arguments.column == DEFAULT_COLUMN else arguments.column,
+        time_column=arguments.time_column,
+        layers=arguments.layers_column,
+        share=arguments.share_column,
+    )
 
 
 def _write(trace: Trace, output: Path) -> None:

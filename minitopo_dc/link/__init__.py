@@ -8,7 +8,6 @@ from __future__ import annotations
 from minitopo_dc.link.any_leg import AnyLeg, LegParameters, LegStatistics
 from minitopo_dc.link.capacity import (
     Capacity,
-    ConstantCapacity,
     OpportunityCapacity,
     RateCapacity,
     make_capacity,
@@ -39,7 +38,7 @@ from minitopo_dc.link.wifi.parameters import (
     goodput_bps,
     saturated_bps,
 )
-from minitopo_dc.link.wifi.path import WifiPath, WiredPart
+from minitopo_dc.link.wifi.path import WifiPath
 
 __all__ = [
     "Aggregation",
@@ -47,7 +46,6 @@ __all__ = [
     "Bernoulli",
     "Capacity",
     "CapacityLeg",
-    "ConstantCapacity",
     "ConstantDelay",
     "DelayCurve",
     "DelayModel",
@@ -69,7 +67,6 @@ __all__ = [
     "WifiParameters",
     "WifiPath",
     "WifiStatistics",
-    "WiredPart",
     "curve_delay_ns",
     "delay_steps",
     "exchange_ns",

@@ -5,7 +5,6 @@ Times are ns since the start of the transfer and never descend from call to call
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import chain
 from random import Random
@@ -18,19 +17,7 @@ Periods = Iterator[tuple[int, int]]
 """Begin and end (ns) of each time in which a user is active, ascending."""
 
 
-class Load(ABC):
-    """The load that a background user offers; it keeps what waits for service."""
-
-    @abstractmethod
-    def waiting(self, now: int) -> int:
-        """Return the bits that wait at `now`."""
-
-    @abstractmethod
-    def take(self, bits: int) -> None:
-        """Take bits that were served out of what waits."""
-
-
-class FullBuffer(Load):
+class FullBuffer:
     """A user that always has something to send while it is active, and drops the rest after.
 
     Args:
@@ -62,7 +49,7 @@ def on_off_periods(rng: Random, on_ns: int, off_ns: int) -> Periods:
         yield begin, time
 
 
-class PoissonDownloads(Load):
+class PoissonDownloads:
     """Downloads of one size that come at random, and wait for each other.
 
     FTP model 3 of 3GPP (TR 36.889): a Poisson process of files for the same user.
@@ -92,7 +79,7 @@ class PoissonDownloads(Load):
         self._bits -= bits
 
 
-class RecordedLoad(Load):
+class RecordedLoad:
     """A recorded rate over time, of which waits what was not served yet.
 
     Args:
@@ -110,6 +97,10 @@ class RecordedLoad(Load):
     def take(self, bits: int) -> None:
         """Take served bits out of what waits."""
         self._taken += bits
+
+
+Load = FullBuffer | PoissonDownloads | RecordedLoad
+"""The load that a background user offers, in bits; it keeps what waits for service."""
 
 
 class Background:

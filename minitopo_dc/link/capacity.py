@@ -6,6 +6,7 @@ Rules that every capacity keeps:
 * `finish` is called for one packet after the other, each `start` not before the last finish. A
   packet that starts in the very ns in which the last one finished goes on from the exact moment,
   which lies less than 1 ns earlier, so that rounding to ns never adds up.
+* `left` and `interrupt` are asked before the end that the last `finish` gave.
 * Before time 0 a rate trace holds its first rate.
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import Protocol, get_args
+from typing import get_args
 
 from minitopo_dc.trace.model import NBIT, EndRule, OpportunityTrace, RateTrace, Trace, begun_at
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
@@ -22,28 +23,6 @@ _FAR = 1 << 80
 """In ns or opportunities, beyond any run."""
 _AGE = 1 << 61
 """In ns: 73 years, for which a constant rate is a trace."""
-
-
-class Capacity(Protocol):
-    """The serialiser of one direction of a leg."""
-
-    def finish(self, start: int, bits: int) -> int | None:
-        """Return when `bits` (> 0) that may begin at `start` are through (ns), None if never."""
-
-    def left(self, now: int) -> int:
-        """Return the bits that are left, at `now`, of the packet of the last `finish`.
-
-        Its end must be later than `now`.
-        """
-
-    def interrupt(self, now: int) -> int:
-        """Stop the packet of the last `finish`; return the bits left of it."""
-
-    def bits_between(self, start: int, end: int) -> int:
-        """Return how many whole bits could pass in [start, end), in ns."""
-
-    def rate_at(self, time: int) -> int:
-        """Return the rate in bit/s at a moment, of what is known by then."""
 
 
 def make_capacity(source: int | Trace, end: EndRule = "loop", offset_ns: int = 0) -> Capacity:
@@ -61,7 +40,9 @@ def make_capacity(source: int | Trace, end: EndRule = "loop", offset_ns: int = 0
     if end not in get_args(EndRule):
         raise ValueError(f"end rule {end!r} (allowed: {', '.join(get_args(EndRule))})")
     if isinstance(source, int):
-        return ConstantCapacity(source)
+        if source <= 0:
+            raise ValueError(f"rate of {source} bit/s: must be above 0 (or take the leg down)")
+        return RateCapacity(RateTrace("constant", (0,), (source,), _AGE), "hold")
     if isinstance(source, RateTrace):
         return RateCapacity(begun_at(source, offset_ns, end), end)
     return OpportunityCapacity(source, end, offset_ns)
@@ -179,21 +160,6 @@ class RateCapacity:
 
     def _before(self) -> _Segment:
         return -_FAR, 0, -_FAR * self._rates[0], 0, self._rates[0]
-
-
-class ConstantCapacity(RateCapacity):
-    """A rate in bit/s that never changes.
-
-    Raises:
-        ValueError: the rate is not positive (take the leg down instead).
-    """
-
-    __slots__ = ()
-
-    def __init__(self, rate_bps: int) -> None:
-        if rate_bps <= 0:
-            raise ValueError(f"rate of {rate_bps} bit/s: must be above 0 (or take the leg down)")
-        super().__init__(RateTrace("constant", (0,), (rate_bps,), _AGE), "hold")
 
 
 RATE_WINDOW_NS = 100 * NS_PER_MS
@@ -321,3 +287,7 @@ def _moments(trace: OpportunityTrace, end: EndRule, offset_ns: int) -> list[int]
         f"trace {trace.name}: nothing is left {offset_ns / 1e9:g} s behind its begin "
         f"(allowed with end: stop: up to {trace.duration_ns / 1e9:g} s)"
     )
+
+
+Capacity = RateCapacity | OpportunityCapacity
+"""The serialiser of one direction of a leg."""

@@ -97,14 +97,6 @@ class CoDel(QueueDiscipline):
         self._drop_next = after + int(self.numbers[1] / math.sqrt(self._count))
 
 
-class SubQueue:
-    """What is known of the flows with one hash: their credit in bytes, and their CoDel."""
-
-    def __init__(self, codel: CoDel) -> None:
-        self.credit = 0
-        self.codel = codel
-
-
 @queue_discipline("fq-codel")
 class FqCodel(QueueDiscipline):
     """Serves flows in turns, those that had nothing waiting first, and each by CoDel.
@@ -137,7 +129,8 @@ class FqCodel(QueueDiscipline):
         self._flows = int(number("flows", flows, 0, 1 << 20))
         self._quantum = int(number("quantum_bytes", quantum_bytes, 0, 1 << 20))
         self._hashes: dict[int, int] = {}  # of the queue's packets, by their number
-        self._sub: dict[int, SubQueue] = {}
+        self._credit: dict[int, int] = {}  # bytes, of the flows with one hash
+        self._of_flow: dict[int, CoDel] = {}
         self._new: deque[int] = deque()
         self._old: deque[int] = deque()
         self._chosen = 0
@@ -161,7 +154,8 @@ class FqCodel(QueueDiscipline):
         listed = {*self._new, *self._old}
         for name in first:
             if name not in listed:
-                self._sub.setdefault(name, SubQueue(CoDel(**self._codel))).credit = self._quantum
+                self._of_flow.setdefault(name, CoDel(**self._codel))
+                self._credit[name] = self._quantum
                 self._new.append(name)
         if not self._goes_on:
             self._chosen = self._turn(first)
@@ -172,13 +166,12 @@ class FqCodel(QueueDiscipline):
 
     def dequeue(self, packet: AtQueue, now: int, rng: Random) -> Verdict:
         """Return what the CoDel of the chosen flow makes of the packet."""
-        flow = self._sub[self._chosen]
         packets, size = self._waiting
         alone = packet._replace(queue_packets=packets - 1, queue_bytes=size - packet.size)
-        verdict = flow.codel.dequeue(alone, now, rng)
+        verdict = self._of_flow[self._chosen].dequeue(alone, now, rng)
         self._goes_on = verdict is Verdict.DROP  # CoDel never drops the last one
         if not self._goes_on:
-            flow.credit -= packet.size
+            self._credit[self._chosen] -= packet.size
         return verdict
 
     def _turn(self, waiting: Container[int]) -> int:
@@ -186,9 +179,8 @@ class FqCodel(QueueDiscipline):
         while True:
             flows = self._new or self._old
             name = flows[0]
-            sub = self._sub[name]
-            if sub.credit <= 0:
-                sub.credit += self._quantum
+            if self._credit[name] <= 0:
+                self._credit[name] += self._quantum
                 self._old.append(flows.popleft())
             elif name in waiting:
                 return name

@@ -15,21 +15,10 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 from random import Random
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from minitopo_dc.link.capacity import Capacity, RateCapacity
 from minitopo_dc.units import NS_PER_S, NS_PER_US
-
-
-class DelayModel(Protocol):
-    """Draws the propagation delay of each packet."""
-
-    @property
-    def mean_ns(self) -> int:
-        """Return the configured mean of the delays in ns."""
-
-    def sample(self, rng: Random) -> int:
-        """Return the delay of one packet in ns, 0 or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +40,7 @@ class ConstantDelay:
         """Return the constant delay in ns."""
         return self.delay_ns
 
-    def sample(self, rng: Random) -> int:  # noqa: ARG002 (the protocol's)
+    def sample(self, rng: Random) -> int:  # noqa: ARG002 (a model's)
         """Return the constant delay in ns."""
         return self.delay_ns
 
@@ -104,6 +93,10 @@ class UniformDelay:
     def sample(self, rng: Random) -> int:
         """Return one drawn delay in ns."""
         return self.low_ns + int(rng.random() * (self.high_ns - self.low_ns + 1))
+
+
+DelayModel = ConstantDelay | NormalDelay | UniformDelay
+"""A model of the propagation delay, of which `sample` gives one for each packet (ns)."""
 
 
 def _require(right: bool, name: str, value: int, allowed: str) -> None:
@@ -204,16 +197,6 @@ class Propagation(Generic[T]):
         return arrived
 
 
-class LossModel(Protocol):
-    """Decides for each packet whether it is lost."""
-
-    def lost(self, rng: Random) -> bool:
-        """Return whether the next packet is lost."""
-
-    def moments(self, packets: int) -> tuple[float, float]:
-        """Return mean and variance of the number of losses among the first packets."""
-
-
 @dataclass(frozen=True, slots=True)
 class Bernoulli:
     """Every packet is lost with probability `p`, whatever happened to the others.
@@ -291,6 +274,10 @@ class GilbertElliott:
         apart = kept * (packets - settling) / (1 - kept)
         variance = packets * share * (1 - share) + 2 * more**2 * bad * (1 - bad) * apart
         return packets * share - bad * more * settling, variance
+
+
+LossModel = Bernoulli | GilbertElliott
+"""A model of losses, which decides for each packet whether it is lost."""
 
 
 def _require_probability(name: str, value: float) -> None:

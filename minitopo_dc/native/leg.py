@@ -5,14 +5,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import MutableSequence
 from dataclasses import astuple, fields, replace
+from operator import attrgetter
 from random import Random
 from typing import Any
 
 from minitopo_dc.errors import InputError
 from minitopo_dc.link import (
-    Bernoulli,
     Capacity,
-    ConstantCapacity,
     ConstantDelay,
     DelayModel,
     GilbertElliott,
@@ -20,7 +19,6 @@ from minitopo_dc.link import (
     LegStatistics,
     LossModel,
     NormalDelay,
-    OpportunityCapacity,
     RateCapacity,
     RlcParameters,
     RlcStatistics,
@@ -54,42 +52,27 @@ def native_capacity(capacity: Capacity) -> Any:
     """Return a capacity in C that has served nothing yet; who gets it has to free it.
 
     Raises:
-        InputError: another class, or numbers that do not fit.
+        InputError: numbers that do not fit.
     """
-    lib = library().lib
-    if isinstance(capacity, RateCapacity) and type(capacity) in (ConstantCapacity, RateCapacity):
+    lib, after = library().lib, _AFTER.index(capacity.end)
+    if isinstance(capacity, RateCapacity):
         edges, rates = capacity.table()
-        after = _AFTER.index(capacity.end)
         return lib.capacity_rates(_numbers(edges), _numbers(rates), len(rates), after)
-    if type(capacity) is OpportunityCapacity:
-        moments, duration, bits = capacity.table()
-        return lib.capacity_opportunities(
-            *(_numbers(moments), len(moments), duration, bits, _AFTER.index(capacity.end))
-        )
-    raise InputError(f"a capacity of class {type(capacity).__name__}")
+    moments, duration, bits = capacity.table()
+    return lib.capacity_opportunities(_numbers(moments), len(moments), duration, bits, after)
 
 
 def native_delay(delay: DelayModel) -> tuple[int, int, int]:
-    """Return a delay's kind in C and its two numbers; InputError for another class."""
-    if isinstance(delay, _DELAYS):
-        kind = _DELAYS.index(type(delay))
-        if isinstance(delay, ConstantDelay):
-            return kind, _fitting(delay.delay_ns), 0
-        if isinstance(delay, NormalDelay):
-            return kind, _fitting(delay.mean_ns), _fitting(delay.sd_ns)
-        return kind, _fitting(delay.low_ns), _fitting(delay.high_ns)
-    raise InputError(f"a delay of class {type(delay).__name__}")
+    """Return a delay's kind in C and its two numbers; InputError if one is too large."""
+    first, second, *_ = (*map(_fitting, astuple(delay)), 0)
+    return _DELAYS.index(type(delay)), first, second
 
 
 def native_loss(loss: LossModel | None) -> tuple[int, float, float, float, float]:
-    """Return a loss model's kind in C and its probabilities; InputError for another class."""
-    if loss is None:
-        return 0, 0.0, 0.0, 0.0, 0.0
-    if type(loss) is Bernoulli:
-        return 1, loss.p, 0.0, 0.0, 0.0
-    if type(loss) is GilbertElliott:
+    """Return a loss model's kind in C and its probabilities."""
+    if isinstance(loss, GilbertElliott):
         return 2, loss.p, loss.r, loss.h, loss.k
-    raise InputError(f"a loss model of class {type(loss).__name__}")
+    return (0, 0.0, 0.0, 0.0, 0.0) if loss is None else (1, loss.p, 0.0, 0.0, 0.0)
 
 
 def native_rlc(rlc: RlcParameters) -> Any:
@@ -191,15 +174,12 @@ class NativeLeg:
         self._counters = self._ffi.new("leg_counters *")
         self._kind = LegStatistics if rlc is None else RlcStatistics
         self._names = [it.name for it in fields(self._kind) if it.name not in left_out]
+        self._values = attrgetter(*self._names)
         self._rlc = rlc
         if rlc is not None:
             block_rng = random_state(Random(rng.getrandbits(64)))
             lib.leg_set_rlc(self.pointer, native_rlc(rlc), block_rng)
             self._set_block_error(rlc, 0)
-
-    def disown(self) -> None:
-        """Leave the leg to other C code, which frees it."""
-        self._ffi.gc(self.pointer, None)
 
     def start(self, now: int) -> None:
         """Make `now` the capacity's time 0."""
@@ -253,7 +233,7 @@ class NativeLeg:
         """Return counters and gauges as of the last call."""
         counters = self._counters
         self._lib.leg_count(self.pointer, counters)
-        return self._kind(**{name: getattr(counters, name) for name in self._names})
+        return self._kind(**dict(zip(self._names, self._values(counters), strict=True)))
 
     def _set_block_error(self, rlc: RlcParameters, now: int) -> None:
         wait = rlc.mean_wait_ns()

@@ -106,11 +106,6 @@ def connect(module: Any) -> None:
         """Let a split policy write the legs of an SDU; return how many they are."""
         return int(thing(handle).ask(now, size, answer))
 
-    @ffi.def_extern()  # type: ignore[untyped-decorator]
-    def python_which(handle: Any, number: int) -> bool:
-        """Return whether a packet is to be flushed."""
-        return bool(thing(handle)(number))
-
 
 WARNINGS = ("-Wall", "-Wextra")
 """They stop a build with sanitizers only (tests/native): a user's compiler may know new ones."""
@@ -126,7 +121,6 @@ extern "Python" void python_deliver(void *network, int64_t token, int ecn);
 extern "Python" void python_forget(void *network, int64_t token);
 extern "Python" int64_t python_step(void *host, int why);
 extern "Python" int python_ask(void *policy, int64_t now, int size, int *answer);
-extern "Python" int python_which(void *context, uintptr_t number);
 """
 """What C calls in Python (`connect`)."""
 
@@ -193,6 +187,11 @@ def to_c_time(time: int | None) -> int:
 def random_state(rng: Random) -> Any:
     """Return the state of a generator that has drawn no normal number yet."""
     return library().ffi.new("uint32_t[625]", rng.getstate()[1])
+
+
+def disown(made: Any) -> None:
+    """Leave what Python has made in C to other C code, which frees it."""
+    library().ffi.gc(made, None)
 
 
 def native_limit(limit: int | None) -> int:

@@ -82,9 +82,6 @@ void leg_count(const leg *self, leg_counters *found);
 int leg_push_number(leg *self, uintptr_t number, int size, int64_t now);
 int leg_poll_number(leg *self, int64_t now, uintptr_t *number);
 int leg_dropped_number(leg *self, uintptr_t *number);
-/* Take out what `which` says; how many, of which `room` are told. */
-int leg_flush_numbers(leg *self, int64_t now, int (*which)(void *context, uintptr_t number), void *context,
-                      uintptr_t *numbers, int room);
 
 /* The receiving PDCP entity. */
 
@@ -107,18 +104,15 @@ int receive_status(const receive *self, uint8_t *bitmap, int room);
 int receive_push_number(receive *self, int64_t sn, int64_t count, uintptr_t number, int leg, int64_t now);
 int receive_poll_number(receive *self, int64_t now, uintptr_t *number);
 
-/* What its reports count. */
+/* What its reports count by one leg: the twin of ReportMaker of pdcp/report.py, which writes them and says when. */
 
 typedef struct {
     int64_t next_count, pdus, bytes, reordered, reordering_ns;
 } reception;
 
-typedef struct report_maker report_maker;
-
-report_maker *report_maker_new(const receive *of, int sn_bits, int legs);
-void report_maker_free(report_maker *self);
-void report_maker_push(report_maker *self, int64_t sn, int size, int leg);
-void report_maker_count(const report_maker *self, reception *found);
+/* A PDU with an SDU of `size` bytes arrived on `leg`: for its reports. */
+void receive_note(receive *self, int64_t sn, int size, int leg);
+void receive_receptions(const receive *self, reception *found);
 
 /* The transmitting PDCP entity and its split policy. */
 
@@ -205,7 +199,7 @@ typedef struct {
 leg_driver *router_leg(router *self, leg *of, int number);
 transmit_driver *router_transmit(router *self, transmit *entity, leg_driver **legs, int count);
 /* `keys` tell the bearer's legs apart where its PDUs arrive: numbers of legs, or indices of interfaces. */
-receive_driver *router_receive(router *self, receive *entity, report_maker *maker, const int *keys, int count);
+receive_driver *router_receive(router *self, receive *entity, const int *keys, int count);
 const uncarried *leg_driver_uncarried(const leg_driver *self);
 const uncarried *transmit_driver_uncarried(const transmit_driver *self);
 const uncarried *receive_driver_uncarried(const receive_driver *self);

@@ -18,7 +18,6 @@ from minitopo_dc.native.library import (
 from minitopo_dc.native.policy import AskedPolicy, has_twin, native_policy
 from minitopo_dc.pdcp import (
     Delivery,
-    FeedbackStatistics,
     FlowControl,
     HoldingStatistics,
     LegReception,
@@ -98,10 +97,6 @@ class NativeTransmitter:
         self.feedback = NativeFeedback(self, legs) if reports else None
         self._counters = self._ffi.new("transmit_counters *")
 
-    def disown(self) -> None:
-        """Leave the entity to other C code, which frees it."""
-        self._ffi.gc(self.pointer, None)
-
     def statistics(self) -> TransmitStatistics:
         """Return the counters up to now."""
         counters, legs = self._counters, len(self._states)
@@ -154,9 +149,9 @@ class NativeFeedback:
         except PduError:
             self._counted[IMPOSSIBLE] += 1
 
-    def statistics(self) -> FeedbackStatistics:
-        """Return how many reports were used, stale or malformed."""
-        return FeedbackStatistics(*self._counted)
+    def counts(self) -> tuple[int, ...]:
+        """Return how many reports were used, stale and malformed."""
+        return tuple(self._counted)
 
     def _take(self, data: bytes, now: int) -> int:
         report = decode_report(data, self._legs)
@@ -209,10 +204,6 @@ class NativeReceiver:
         """The entity itself."""
         self._counters = self._ffi.new("receive_counters *")
 
-    def disown(self) -> None:
-        """Leave the entity to other C code, which frees it."""
-        self._ffi.gc(self.pointer, None)
-
     @property
     def desynchronised(self) -> int:
         """Return how many PDUs had another COUNT than the one that was concluded from their SN."""
@@ -254,27 +245,15 @@ class NativeReceiver:
 
 
 class NativeReportMaker(ReportMaker):
-    """Makes reports of what C counts."""
-
-    def __init__(self, entity: Any, sn_format: SnFormat, *, legs: int, **fields: Any) -> None:
-        """Take what `ReportMaker` takes, and a receiving entity in C."""
-        super().__init__(entity, sn_format, legs=legs, **fields)
-        module = library()
-        self._ffi, self._lib = module.ffi, module.lib
-        made = self._lib.report_maker_new(entity.pointer, sn_format.bits, legs)
-        self.pointer = self._ffi.gc(made, self._lib.report_maker_free)
-        """What counts."""
-        self._counts = self._ffi.new("reception[]", legs)
-
-    def disown(self) -> None:
-        """Leave the counters to other C code, which frees them."""
-        self._ffi.gc(self.pointer, None)
+    """Makes reports of what a receiving entity in C counts."""
 
     def _receptions(self) -> tuple[LegReception, ...]:
-        self._lib.report_maker_count(self.pointer, self._counts)
+        module = library()
+        counts = module.ffi.new("reception[]", len(self._pdus))
+        module.lib.receive_receptions(self._entity.pointer, counts)
         return tuple(
             LegReception(leg.next_count, leg.pdus, leg.bytes, leg.reordered, leg.reordering_ns)
-            for leg in self._counts
+            for leg in counts
         )
 
 

@@ -21,7 +21,6 @@ from minitopo_dc.pdcp.codec import (
 )
 from minitopo_dc.pdcp.policies.bandit import BanditPolicy
 from minitopo_dc.pdcp.policies.best_leg import (
-    SPLIT_THRESHOLDS,
     CreditPolicy,
     LeastDelayPolicy,
     ThresholdPolicy,
@@ -32,8 +31,6 @@ from minitopo_dc.pdcp.policies.policy import (
     PolicyError,
     SplitPolicy,
     make_policy,
-    needs_flow_control,
-    needs_reports,
     policy_names,
     policy_needs,
     sees_legs,
@@ -41,7 +38,7 @@ from minitopo_dc.pdcp.policies.policy import (
 )
 from minitopo_dc.pdcp.policies.proportional import ProportionalPolicy
 from minitopo_dc.pdcp.policies.steering import SteeringPolicy
-from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegState, LegView
+from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegView
 from minitopo_dc.pdcp.receiving import Delivery, ReceivingEntity
 from minitopo_dc.pdcp.report import (
     LegReception,
@@ -49,12 +46,9 @@ from minitopo_dc.pdcp.report import (
     ReportMaker,
     StatusReport,
     decode_report,
-    decode_status,
     encode_report,
-    encode_status,
 )
 from minitopo_dc.pdcp.statistics import (
-    FeedbackStatistics,
     HoldingStatistics,
     ReceiveStatistics,
     TransmitStatistics,
@@ -69,24 +63,21 @@ from minitopo_dc.pdcp.transmitting.duplication import (
 )
 from minitopo_dc.pdcp.transmitting.entity import TransmittingEntity
 from minitopo_dc.pdcp.transmitting.feedback import Feedback, LegFailures
-from minitopo_dc.pdcp.transmitting.flow_control import DeliveryStatus, FlowControl
+from minitopo_dc.pdcp.transmitting.flow_control import FlowControl
 
 __all__ = [
     "DISCARD_TIMER_MS",
     "INFINITE",
     "SMALL_BYTES",
     "SN_BITS",
-    "SPLIT_THRESHOLDS",
     "T_REORDERING_MS",
     "BanditPolicy",
     "BatchPolicy",
     "CreditPolicy",
     "Delivery",
-    "DeliveryStatus",
     "DuplicatePolicy",
     "DuplicationRule",
     "Feedback",
-    "FeedbackStatistics",
     "FlowControl",
     "HoldingStatistics",
     "LeastDelayPolicy",
@@ -94,7 +85,6 @@ __all__ = [
     "LegQueue",
     "LegReception",
     "LegReport",
-    "LegState",
     "LegView",
     "PacketFacts",
     "PacketKind",
@@ -123,13 +113,9 @@ __all__ = [
     "classify_datagram",
     "classify_udp",
     "decode_report",
-    "decode_status",
     "encode_report",
-    "encode_status",
     "flow_id",
     "make_policy",
-    "needs_flow_control",
-    "needs_reports",
     "policy_names",
     "policy_needs",
     "sees_legs",

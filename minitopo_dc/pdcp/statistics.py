@@ -68,21 +68,6 @@ class HoldingStatistics(TransmitStatistics):
 
 
 @dataclass(frozen=True, slots=True)
-class FeedbackStatistics:
-    """Counters of the reports that reached a transmitting entity.
-
-    Attributes:
-        reports_received: those that were made use of.
-        reports_stale: copies, and those that a later one had overtaken.
-        reports_malformed: what is no report of this bearer.
-    """
-
-    reports_received: int
-    reports_stale: int
-    reports_malformed: int
-
-
-@dataclass(frozen=True, slots=True)
 class WaitingTime:
     """How long SDUs waited in the reordering buffer until they were delivered.
 
@@ -124,6 +109,8 @@ class ReceiveStatistics:
         t_reordering_ns: with adaptive t-Reordering, its value when it last started (gauge), before
             that its first; else None.
         missing_by_order: of `missing` what was told lost by the legs' order; None where it is not.
+        delivered_bytes: of the SDUs (IP packets) that were delivered and polled, as the entity's
+            driver counts them; None without one.
     """
 
     pdus: tuple[int, ...]
@@ -137,3 +124,4 @@ class ReceiveStatistics:
     waiting: WaitingTime
     t_reordering_ns: int | None = field(default=None, kw_only=True)
     missing_by_order: int | None = field(default=None, kw_only=True)
+    delivered_bytes: int | None = field(default=None, kw_only=True)

@@ -15,7 +15,6 @@ import subprocess
 from collections.abc import Sized
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -53,14 +52,6 @@ PROPERTIES = (
 Times = npt.NDArray[np.float64]
 
 
-class Probe(NamedTuple):
-    """The results of one stream of packets over a leg."""
-
-    arrivals: Arrivals
-    start_ns: int
-    packets: int
-
-
 def calibrate(scenario: Scenario, directory: Path) -> RunResult:
     """Measure the downlink of a scenario's one leg twice: its rate, then the others.
 
@@ -88,8 +79,12 @@ def calibrate(scenario: Scenario, directory: Path) -> RunResult:
     return replace(blank, status="ok", details=details)
 
 
-def _probe(scenario: Scenario, load: float, seconds: float) -> Probe:
-    """Send packets at `load` times the leg's mean rate."""
+def _probe(scenario: Scenario, load: float, seconds: float) -> tuple[Arrivals, int, int]:
+    """Send packets at `load` times the leg's mean rate.
+
+    Returns:
+        What arrived, when the leg was started (ns), and how many packets were sent.
+    """
     downlink = _downlink(scenario)
     rate = load * _mean_rate(downlink, seconds) / 8 / PACKET_BYTES
     packets = round(rate * seconds)
@@ -107,7 +102,7 @@ def _probe(scenario: Scenario, load: float, seconds: float) -> Probe:
         )
         summaries = stop_all(bed.elements)
     _check_enough(scenario, arrivals.number, f"{seconds:g} s")
-    return Probe(arrivals, summaries[0]["start_ns"], packets)
+    return arrivals, summaries[0]["start_ns"], packets
 
 
 def _check_enough(scenario: Scenario, packets: Sized, where: str) -> None:
@@ -141,8 +136,8 @@ def _drain_s(downlink: LegDirection, seconds: float, packets: int) -> float:
 def _rate(scenario: Scenario, seconds: float) -> dict[str, float]:
     """Return the rate at which a full queue is served, against the capacity in that time."""
     downlink = _downlink(scenario)
-    probe = _probe(scenario, OVERLOAD, seconds + SETTLE_S)
-    times = probe.arrivals.received - probe.start_ns - round(downlink.delay_ms * 1e6)
+    arrivals, start_ns, _ = _probe(scenario, OVERLOAD, seconds + SETTLE_S)
+    times = arrivals.received - start_ns - round(downlink.delay_ms * 1e6)
     window = times[(times > SETTLE_S * 1e9) & (times < seconds * 1e9)]
     _check_enough(scenario, window, f"the {seconds - SETTLE_S:g} s of the rate")
     first, last = int(window[0]), int(window[-1])
@@ -154,30 +149,29 @@ def _rate(scenario: Scenario, seconds: float) -> dict[str, float]:
 
 def _delay_and_loss(scenario: Scenario, seconds: float) -> dict[str, float]:
     """Return one-way delays without serialisation, their spread, and what is lost."""
-    probe = _probe(scenario, LOAD, seconds)
+    arrivals, start_ns, packets = _probe(scenario, LOAD, seconds)
     serialisation = PACKET_BYTES * 8 / _mean_rate(_downlink(scenario), seconds) * 1e3
-    ideal = _ideal_delays_ms(scenario, probe) - serialisation
+    ideal = _ideal_delays_ms(scenario, arrivals, start_ns, packets) - serialisation
     _check_enough(scenario, ideal, f"{seconds:g} s on an ideal leg")
-    details: dict[str, float] = {"packets": probe.packets}
-    for prefix, delays in (("", probe.arrivals.delays_ms - serialisation), ("ideal_", ideal)):
-        lost = probe.packets - len(delays)
+    details: dict[str, float] = {"packets": packets}
+    for prefix, delays in (("", arrivals.delays_ms - serialisation), ("ideal_", ideal)):
+        lost = packets - len(delays)
         details |= {
             f"{prefix}delay_median_ms": float(np.median(delays)),
             f"{prefix}delay_p99_ms": float(np.percentile(delays, 99)),
             f"{prefix}delay_deviation_ms": float(np.std(delays)),
-            f"{prefix}loss_percent": 100 * lost / probe.packets,
+            f"{prefix}loss_percent": 100 * lost / packets,
             f"{prefix}lost_packets": lost,
         }
     return details
 
 
-def _ideal_delays_ms(scenario: Scenario, probe: Probe) -> Times:
+def _ideal_delays_ms(scenario: Scenario, arrivals: Arrivals, start_ns: int, packets: int) -> Times:
     """Return the delays (ms) that an ideal leg gives the same packets, in order of arrival."""
     leg = _downlink(scenario).build(leg_seed(scenario, scenario.leg, "downlink"))
-    leg.start(probe.start_ns)
+    leg.start(start_ns)
     # What was lost has no entry; its moment of sending lies between its neighbours'.
-    arrivals = probe.arrivals
-    sent = np.interp(np.arange(probe.packets), arrivals.number, arrivals.sent).astype(np.int64)
+    sent = np.interp(np.arange(packets), arrivals.number, arrivals.sent).astype(np.int64)
     delays: list[int] = []
 
     def drain(until: float) -> None:

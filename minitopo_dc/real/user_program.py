@@ -278,7 +278,7 @@ def run_in_foreground(
         Its exit status, or 128 and the number of the signal that ended it, as shells say it.
     """
     signals.hold()
-    with _ControllingTerminal() as terminal, ExitStack() as stack:
+    with _controlling_terminal() as is_ours, ExitStack() as stack:
         process = host.popen(command, environment=environment, stdin=None, in_terminal=True)
         stack.callback(_end, process)
         pidfd = os.pidfd_open(process.pid)  # readable when the process ends
@@ -287,7 +287,7 @@ def run_in_foreground(
         while (code := process.poll()) is None:
             watch()
             for number in signals.wait(pidfd, WATCH_S):
-                if number in ENDING or not terminal.is_ours():  # else the program has it already
+                if number in ENDING or not is_ours():  # else the program has it already
                     process.send_signal(number)
                 if number in ENDING:
                     deadline = min(deadline, time.monotonic() + GRACE_S)
@@ -307,32 +307,31 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             process.wait()
 
 
-class _ControllingTerminal:
-    """The controlling terminal; if this process had it, it has it again at the end.
+@contextmanager
+def _controlling_terminal() -> Iterator[Callable[[], bool]]:
+    """Give the controlling terminal back at the block's end, if this process had it.
 
     A shell takes the terminal for each of its jobs, and one that is killed does not return it.
+    Yields what says whether what is typed reaches this process' group and so the program.
     """
+    try:
+        file = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:  # there is none
+        yield lambda: False
+        return
 
-    def __enter__(self) -> Self:
-        try:
-            self._file = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
-        except OSError:  # there is none
-            self._file = -1
-        self._ours = self.is_ours()
-        return self
+    def is_ours() -> bool:
+        with suppress(OSError):
+            return os.tcgetpgrp(file) == os.getpgrp()
+        return False
 
-    def __exit__(self, *_: object) -> None:
-        if self._ours:  # taking it from a background process would stop this one (tcsetpgrp(3))
+    was_ours = is_ours()
+    try:
+        yield is_ours
+    finally:
+        if was_ours:  # taking it from a background process would stop this one (tcsetpgrp(3))
             before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
             with suppress(OSError):  # the terminal has gone
-                os.tcsetpgrp(self._file, os.getpgrp())
+                os.tcsetpgrp(file, os.getpgrp())
             signal.signal(signal.SIGTTOU, before)
-        if self._file >= 0:
-            os.close(self._file)
-
-    def is_ours(self) -> bool:
-        """Return whether what is typed reaches this process' group and so the program."""
-        try:
-            return os.tcgetpgrp(self._file) == os.getpgrp()
-        except OSError:
-            return False
+        os.close(file)

@@ -192,7 +192,8 @@ def _digests(directory: Path, folder: str | Path) -> Iterator[tuple[str, str]]:
             elif entry.is_file(follow_symlinks=False) and entry.name != CHECKSUMS:
                 name = entry.path.removeprefix(f"{directory}/")
                 if entry.stat().st_size <= MAX_CAPTURE:
-                    yield name, _digest(directory, Path(entry.path))
+                    with open(entry.path, "rb") as file:  # noqa: PTH123 (each file of each run)
+                        yield name, _digest(file)
 
 
 def damage(directory: Path, only: str | None = None) -> str | None:
@@ -213,16 +214,16 @@ def damage(directory: Path, only: str | None = None) -> str | None:
         if only is not None and name != only:
             continue
         try:
-            if _digest(directory, directory / name) != digest:
-                return f"{name}: changed since the run was recorded"
+            with opened(directory / name, MAX_CAPTURE, within=directory) as file:
+                if _digest(file) != digest:
+                    return f"{name}: changed since the run was recorded"
         except (OSError, ValueError) as error:
             return f"{name}: {getattr(error, 'strerror', None) or error}"
     return None
 
 
-def _digest(directory: Path, path: Path) -> str:
+def _digest(file: BufferedReader) -> str:
     digest = hashlib.sha256()
-    with opened(path, MAX_CAPTURE, within=directory) as file:
-        while part := file.read(PART_BYTES):  # most files are one part
-            digest.update(part)
+    while part := file.read(PART_BYTES):  # most files are one part
+        digest.update(part)
     return digest.hexdigest()

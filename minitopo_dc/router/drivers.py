@@ -7,11 +7,11 @@ packets to let one go is to give the kernel its verdict, in virtual time it is a
 
 from __future__ import annotations
 
-import dataclasses
 import struct
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from minitopo_dc.link import AnyLeg
 from minitopo_dc.pdcp import (
@@ -203,24 +203,6 @@ class TransmitDriver:
         return [pdu for pdu in pdus if first[pdu.count, self._ways[pdu.leg]] is pdu]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DeliveryStatistics(ReceiveStatistics):
-    """Counters of a receiving entity and of the driver that it delivers to.
-
-    Attributes:
-        delivered_bytes: of the SDUs (IP packets) that were delivered and polled.
-    """
-
-    delivered_bytes: int
-
-
-def with_bytes(statistics: ReceiveStatistics, delivered_bytes: int) -> DeliveryStatistics:
-    """Return an entity's counters with those of its driver."""
-    names = (field.name for field in dataclasses.fields(ReceiveStatistics))
-    values = {name: getattr(statistics, name) for name in names}
-    return DeliveryStatistics(**values, delivered_bytes=delivered_bytes)
-
-
 class ReceiveDriver:
     """The driver of one bearer's receiving entity; a timed part."""
 
@@ -266,9 +248,9 @@ class ReceiveDriver:
             self._delivered_bytes += sdu.size
             sdu.accept()
 
-    def statistics(self) -> DeliveryStatistics:
-        """Return the delivery counters up to now."""
-        return with_bytes(self.entity.statistics(), self._delivered_bytes)
+    def statistics(self) -> ReceiveStatistics:
+        """Return the entity's counters up to now, with the bytes that it delivered."""
+        return replace(self.entity.statistics(), delivered_bytes=self._delivered_bytes)
 
 
 Way = tuple[Any, Callable[[bytes, int], None]]
@@ -310,25 +292,19 @@ Send = Callable[[bytes, int], None]
 """Puts a datagram's data on a leg at a time (ns)."""
 
 
-@runtime_checkable
-class Measures(Protocol):
-    """A split policy that echoes are made for."""
-
-    def echo_answered(self, leg: int, round_trip: int, now: int) -> None:
-        """Take in that an echo over `leg` (from 0) took `round_trip` ns, as known at `now`."""
-
-
 class EchoSender:
     """Sends an echo on each leg of a bearer at every interval; a timed part.
 
     Args:
-        policy: is told the round-trip times.
+        answered: takes the leg (from 0) of an echo, its round-trip time and the present time (ns).
         ways: what puts a datagram on each leg.
         interval: from one echo to the next, ns.
     """
 
-    def __init__(self, policy: Measures, ways: Sequence[Send], interval: int) -> None:
-        self._policy = policy
+    def __init__(
+        self, answered: Callable[[int, int, int], None], ways: Sequence[Send], interval: int
+    ) -> None:
+        self._answered = answered
         self._ways = ways
         self._interval = interval
         self._due: int | None = None
@@ -355,7 +331,7 @@ class EchoSender:
         """Tell the policy of an answer; what is none is ignored."""
         sent = _read(data, ANSWER)
         if sent is not None and sent <= now:
-            self._policy.echo_answered(leg, now - sent, now)
+            self._answered(leg, now - sent, now)
 
 
 def answering(send: Send) -> Send:

@@ -8,18 +8,17 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 from minitopo_dc.link import AnyLeg, Bernoulli, WifiPath, make_leg
 from minitopo_dc.pdcp import TransmittingEntity
+from minitopo_dc.pdcp.policies.policy import needs_of
 from minitopo_dc.router.drivers import (
     EchoSender,
     LegDriver,
     Loop,
-    Measures,
     ReceiveDriver,
     ReportSender,
     Send,
@@ -27,7 +26,7 @@ from minitopo_dc.router.drivers import (
     Way,
     answering,
 )
-from minitopo_dc.router.recorder import Counters, Series
+from minitopo_dc.router.recorder import Series, Snapshot, open_series, snapshot
 from minitopo_dc.scenario import LegDirection
 from minitopo_dc.scenario.element import (
     ElementLeg,
@@ -42,6 +41,8 @@ from minitopo_dc.units import NS_PER_MS, NS_PER_S
 Action = Callable[[int], None]
 """Takes the time at which it is done."""
 NO_LOSS = Bernoulli(0.0)
+REPORTS = ("reports_received", "reports_stale", "reports_malformed")
+"""What the summary counts of the reports that reached a transmitting entity."""
 
 
 class Schedule:
@@ -144,13 +145,7 @@ class AnyElement(ABC):
                 for leg in path.legs:
                     self._listen(leg.destination, path.port, partial(_reported, driver))
         senders: list[ReportSender | EchoSender] = [*self._reporters(), *self._echo_senders()]
-        self._counters = Counters(
-            settings,
-            legs={number: driver.leg.statistics for number, driver in legs.items()},
-            transmit=[driver.entity.statistics for driver in self._transmit],
-            receive=[driver.statistics for driver in self._receive],
-            cells=[cell.statistics for cell in self._cells],
-        )
+        self._sources = self._counted_parts()
         scheduled = [leg for leg in settings.legs if leg.leg in seen]
         schedule = Schedule(scheduled, seen, self._legs_changed)
         self._parts: list[Schedule | ReportSender | EchoSender] = [schedule, *senders]
@@ -179,9 +174,32 @@ class AnyElement(ABC):
         for transmitter in self._transmit:
             transmitter.legs_changed(now)
 
+    def _counted_parts(self) -> dict[str, dict[int, Snapshot]]:
+        """Return what counts, by the file that its counters are in and its number."""
+        settings = self._settings
+        transmit = zip(settings.transmit, self._transmit, strict=True)
+        receive = zip(settings.receive, self._receive, strict=True)
+        cells = enumerate(self._cells, start=1)
+        return {
+            "legs": {n: snapshot(driver.leg.statistics) for n, driver in self._legs.items()},
+            "transmit": {
+                bearer.bearer: snapshot(driver.entity.statistics, bearer.legs)
+                for bearer, driver in transmit
+            },
+            "receive": {
+                bearer.bearer: snapshot(driver.statistics, bearer.legs)
+                for bearer, driver in receive
+            },
+            **(
+                {"cells": {n: snapshot(cell.statistics, None) for n, cell in cells}}
+                if self._cells
+                else {}
+            ),
+        }
+
     def series(self) -> Iterator[Series]:
         """Begin the time series files."""
-        return self._counters.series()
+        return open_series(self._settings, self._sources)
 
     def _start(self, now: int) -> None:
         """Make `now` (ns) time zero of traces, outages and reports."""
@@ -196,10 +214,13 @@ class AnyElement(ABC):
 
     def _counted(self) -> dict[str, dict[int, dict[str, Any]]]:
         """Return what the summary says of legs and bearers, those with reports of these too."""
-        counters = self._counters.now()
+        counters = {
+            name: {number: source() for number, source in of_file.items()}
+            for name, of_file in self._sources.items()
+        }
         for transmit in self._transmit:
             if transmit.entity.feedback is not None:
-                counted = asdict(transmit.entity.feedback.statistics())
+                counted = dict(zip(REPORTS, transmit.entity.feedback.counts(), strict=True))
                 counters["transmit"][transmit.bearer].update(counted)
         for receive in self._receive:
             if receive.reports is not None:
@@ -233,11 +254,12 @@ class AnyElement(ABC):
     def _echo_senders(self) -> Iterator[EchoSender]:
         """Make what measures the legs of bearers by echoes, and answer those of the other host."""
         for bearer, driver in zip(self._settings.transmit, self._transmit, strict=True):
-            policy, path = driver.entity.policy, bearer.echo
-            if path and bearer.pdcp.echo_ms and isinstance(policy, Measures):
+            policy: Any = driver.entity.policy
+            path = bearer.echo
+            if path and bearer.pdcp.echo_ms and "echoes" in needs_of(policy):
                 ways = [self._report_way(leg.back(), path.port)[1] for leg in path.legs]
                 interval = round(bearer.pdcp.echo_ms * NS_PER_MS)
-                sender = EchoSender(policy, ways, interval)
+                sender = EchoSender(policy.echo_answered, ways, interval)
                 for leg, take in zip(path.legs, sender.takers(), strict=True):
                     self._listen(leg.destination, path.port, take)
                 yield sender

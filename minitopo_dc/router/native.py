@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from minitopo_dc.fields import Settings
@@ -10,7 +11,7 @@ from minitopo_dc.native import library
 from minitopo_dc.native.leg import DISCIPLINES, NativeLeg
 from minitopo_dc.native.pdcp import MAX_LEGS, NativeReceiver, NativeReportMaker, NativeTransmitter
 from minitopo_dc.native.policy import has_twin
-from minitopo_dc.router.drivers import DeliveryStatistics, with_bytes
+from minitopo_dc.pdcp import ReceiveStatistics
 from minitopo_dc.scenario import LegDirection, Pdcp
 from minitopo_dc.scenario.element import ElementLeg, ElementSettings, ReceiveBearer, TransmitBearer
 
@@ -34,7 +35,7 @@ class NativeLegDriver:
         self._lib = library.library().lib
         self.pointer = self._lib.router_leg(router, self.leg.pointer, leg.leg)
         """The driver in C, which has the leg."""
-        self.leg.disown()
+        library.disown(self.leg.pointer)
 
     def rearm(self) -> None:
         """Find the leg's next moment anew, after it was changed from outside."""
@@ -59,7 +60,7 @@ class NativeTransmitDriver:
         self.pointer = self._lib.router_transmit(
             router, self.entity.pointer, pointers, len(pointers)
         )
-        self.entity.disown()
+        library.disown(self.entity.pointer)
 
     def legs_changed(self, now: int) -> None:
         """React to legs that went down or up or got another rate, or to the receiver's report."""
@@ -76,21 +77,16 @@ class NativeReceiveDriver:
         """
         self.bearer = bearer.bearer
         self.entity = bearer.pdcp.receiver(len(keys), make=NativeReceiver)
-        maker: Any = bearer.pdcp.report_maker(self.entity, len(keys), make=NativeReportMaker)
-        self.reports = maker
-        module = library.library()
-        self._lib = module.lib
-        counts = module.ffi.NULL if maker is None else maker.pointer
-        self.pointer = self._lib.router_receive(
-            router, self.entity.pointer, counts, list(keys), len(keys)
-        )
-        self.entity.disown()
-        if maker is not None:
-            maker.disown()
+        self.reports = bearer.pdcp.report_maker(self.entity, len(keys), make=NativeReportMaker)
+        self._lib = library.library().lib
+        self.pointer = self._lib.router_receive(router, self.entity.pointer, list(keys), len(keys))
+        library.disown(self.entity.pointer)
 
-    def statistics(self) -> DeliveryStatistics:
-        """Return the delivery counters up to now."""
-        return with_bytes(self.entity.statistics(), self._lib.receive_driver_bytes(self.pointer))
+    def statistics(self) -> ReceiveStatistics:
+        """Return the entity's counters up to now, with the bytes that it delivered."""
+        size = self._lib.receive_driver_bytes(self.pointer)
+        counted: ReceiveStatistics = self.entity.statistics()
+        return replace(counted, delivered_bytes=size)
 
 
 def native_obstacle(hosts: Iterable[ElementSettings], *, asks_policies: bool = False) -> str | None:

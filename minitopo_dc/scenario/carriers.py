@@ -7,7 +7,8 @@ quality of the channel. `fields` turns that into fields of a leg, each with a so
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
@@ -24,14 +25,31 @@ PRB: Final[Mapping[tuple[bool, int], Mapping[int, int]]] = {
 }
 """Resource blocks of a width in MHz, by whether the band is in FR2 and its subcarrier spacing in
 kHz (TS 38.104, tables 5.3.2-1 and 5.3.2-2)."""
-CQI: Final = (
-    *(0.1523, 0.377, 0.877, 1.4766, 1.9141, 2.4063, 2.7305, 3.3223),
-    *(3.9023, 4.5234, 5.1152, 5.5547, 6.2266, 6.9141, 7.4063),
+Index = Literal["cqi", "mcs"]
+"""What tells of a channel: what the terminal reports, or what the base station chooses."""
+NR_BITS: Final[Mapping[Index, tuple[float, ...]]] = {
+    "cqi": (
+        *(0.0, 0.1523, 0.377, 0.877, 1.4766, 1.9141, 2.4063, 2.7305, 3.3223),
+        *(3.9023, 4.5234, 5.1152, 5.5547, 6.2266, 6.9141, 7.4063),
+    ),
+    "mcs": (
+        *(0.2344, 0.377, 0.6016, 0.877, 1.1758, 1.4766, 1.6953, 1.9141, 2.1602, 2.4063),
+        *(2.5703, 2.7305, 3.0293, 3.3223, 3.6094, 3.9023, 4.2129, 4.5234, 4.8164, 5.1152),
+        *(5.332, 5.5547, 5.8906, 6.2266, 6.5703, 6.9141, 7.1602, 7.4063),
+    ),
+}
+"""Bits per symbol and layer with up to 256QAM, by CQI and MCS (TS 38.214, tables 5.2.2.1-3 and
+5.1.3.1-2); CQI 0 is out of range."""
+LTE_CQI_BITS: Final = (
+    *(0.1523, 0.2344, 0.377, 0.6016, 0.877, 1.1758, 1.4766, 1.9141),
+    *(2.4063, 2.7305, 3.3223, 3.9023, 4.5234, 5.1152, 5.5547),
 )
-"""Bits per symbol and layer of CQI 1 to 15 with up to 256QAM (TS 38.214, table 5.2.2.1-3)."""
-R_MAX: Final = 948 / 1024
-"""The highest code rate (TS 38.306, clause 4.1.2)."""
-BITS_256QAM: Final = 8
+"""The same of LTE's CQI 1 to 15 with up to 64QAM (TS 36.213, table 7.2.3-1)."""
+LTE_BLOCKS: Final = {5: 25, 10: 50, 15: 75, 20: 100}
+"""Resource blocks of a width in MHz (TS 36.101, table 5.6-1)."""
+LTE_SYMBOLS: Final = 120
+"""Of a resource block in 1 ms beside three symbols of control and two antennas' reference signals
+(TS 36.211, clauses 6.7 and 6.10.1): 12 x 11, less 12."""
 OVERHEAD: Final = {("D", False): 0.14, ("U", False): 0.08, ("D", True): 0.18, ("U", True): 0.10}
 """The part of a carrier's symbols that control and reference signals take, by direction and
 whether the band is in FR2 (TS 38.306, clause 4.1.2)."""
@@ -47,6 +65,7 @@ TBS: Final[Mapping[float, str]] = {
 }
 """Bits of a transport block of one layer that has all resource blocks of a width in MHz, by I_TBS 0
 to 26 (TS 36.213, table 7.1.7.2.1-1)."""
+LAST_MCS: Final = 28
 LAST_OF_QPSK, LAST_OF_16QAM = {"D": 9, "U": 10}, {"D": 16, "U": 20}
 """The last MCS of a modulation, at which I_TBS stays behind by one more (TS 36.213, tables
 7.1.7.1-1 and 8.6.1-1)."""
@@ -61,7 +80,7 @@ NR_HEADERS, LTE_HEADERS = 3 + 3 + 3, 2 + 2 + 3
 SHORT_S: Final = ("DDDDDDDSUU", "DDDSUUDDDD")
 """Patterns whose S has 6 symbols of the downlink in networks; others have 10."""
 Cqi = Annotated[float, Field(ge=1, le=15)]
-Mcs = Annotated[int, Field(ge=0, le=28)]
+Mcs = Annotated[int, Field(ge=0, le=LAST_MCS)]
 
 
 class Carrier(Settings):
@@ -79,6 +98,30 @@ class Carrier(Settings):
     """How far slots and pattern have got at the start; cells of one operator have the same."""
     drx: DrxSettings | None = None
     """Connected-mode DRX; none: the terminal always listens."""
+
+    def rate_mbps(
+        self, of: SlotsOf, kind: Index, index: float, layers: float | None = None
+    ) -> float:
+        """Return the rate (Mbit/s) that an index stands for, between two in proportion.
+
+        Layers are the carrier's own without others. ValueError with what is wrong and what is
+        allowed: there is no such index.
+        """
+        of_index = self._layer_mbps(of, kind)
+        if not 0 <= index <= len(of_index) - 1:
+            raise ValueError(f"{kind} {index:g}", f"0 to {len(of_index) - 1}")
+        low = int(index)
+        high = min(low + 1, len(of_index) - 1)
+        one = of_index[low] + (index - low) * (of_index[high] - of_index[low])
+        return one * (self._layers(of) if layers is None else layers)
+
+    @abstractmethod
+    def _layer_mbps(self, of: SlotsOf, kind: Index) -> Sequence[float]:
+        """Return the rate (Mbit/s) of a layer by its CQI or MCS, from 0 on."""
+
+    @abstractmethod
+    def _layers(self, of: SlotsOf) -> int:
+        """Return the layers of a direction."""
 
     def _way(
         self, rate_mbps: float, queue_packets: int, rlc: dict[str, Any], more: dict[str, Any]
@@ -100,8 +143,8 @@ class Carrier(Settings):
             **more,
         }
 
-    def _propagation(self) -> dict[str, Any]:
-        """Return what an uplink has from its downlink."""
+    def propagation(self) -> dict[str, Any]:
+        """Return what an uplink has from its downlink, unless it says otherwise."""
         return {"delay_ms": self.core_ms, "jitter_ms": 0.0}
 
     def _grant(self, pattern: TddPattern, slot_ms: float) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -138,10 +181,8 @@ class NrCarrier(Carrier):
         """Return whether the band is above 24 GHz."""
         return self.band in FR2
 
-    @property
-    def downlink_layers(self) -> int:
-        """Return the layers of the downlink."""
-        return self.layers or (2 if self.is_fr2 else 4)
+    def _layers(self, of: SlotsOf) -> int:
+        return (self.layers or (2 if self.is_fr2 else 4)) if of == "D" else self.uplink_layers
 
     @property
     def spacing_khz(self) -> int:
@@ -167,10 +208,9 @@ class NrCarrier(Carrier):
         all_of_them = blocks * 12 * SYMBOLS / self.slot_ms / 1000
         return all_of_them * (1 - OVERHEAD[of, self.is_fr2]) * self.pattern(of).share
 
-    def highest_mbps(self, of: SlotsOf = "D") -> float:
-        """Return the highest rate (Mbit/s) of TS 38.306, clause 4.1.2, in the pattern's slots."""
-        layers = self.downlink_layers if of == "D" else self.uplink_layers
-        return layers * BITS_256QAM * R_MAX * self.symbols_mbps(of)
+    def _layer_mbps(self, of: SlotsOf, kind: Index) -> Sequence[float]:
+        symbols = self.symbols_mbps(of)
+        return [symbols * bits for bits in NR_BITS[kind]]
 
     @model_validator(mode="after")
     def _exists(self) -> Self:
@@ -198,10 +238,9 @@ class NrCarrier(Carrier):
         """Return the fields of a leg that is this carrier, by its directions."""
         cqi = self.cqi or (7.0 if self.is_fr2 else 8.0)
         request, grant = self._grant(self.pattern("U"), self.slot_ms)
-        down = self.symbols_mbps("D") * self.downlink_layers * _efficiency(cqi)
-        up = self.symbols_mbps("U") * self.uplink_layers * _efficiency(self.uplink_cqi)
+        down, up = self.rate_mbps("D", "cqi", cqi), self.rate_mbps("U", "cqi", self.uplink_cqi)
         return {
-            "downlink": self._way(down, 4096, self._rlc("D"), self._propagation()),
+            "downlink": self._way(down, 4096, self._rlc("D"), self.propagation()),
             "uplink": self._way(up, 2000, self._rlc("U") | request, grant),
         }
 
@@ -236,14 +275,22 @@ class LteCarrier(Carrier):
     """The part of the uplink's resource blocks that the terminal has."""
     core_ms: Milliseconds = 8.0
 
-    def highest_mbps(self) -> float:
-        """Return the downlink's highest rate (Mbit/s) with 64QAM (TS 38.306, clause 4.1.2)."""
-        return self.layers * _transport_block(self.bandwidth_mhz, 28, "D") / 1000
+    def _layers(self, of: SlotsOf) -> int:
+        return self.layers if of == "D" else 1
+
+    def _layer_mbps(self, of: SlotsOf, kind: Index) -> Sequence[float]:
+        part = 1.0 if of == "D" else self.uplink_percent / 100
+        blocks = [_transport_block(self.bandwidth_mhz, mcs, of) for mcs in range(LAST_MCS + 1)]
+        if kind == "cqi":  # the largest block with no more bits than the CQI has, or the least
+            symbols = LTE_BLOCKS[self.bandwidth_mhz] * LTE_SYMBOLS
+            least = blocks[0]
+            fits = ([it for it in blocks if it <= bits * symbols] for bits in LTE_CQI_BITS)
+            blocks = [0, *(max(it, default=least) for it in fits)]
+        return [part * block / 1000 for block in blocks]
 
     def fields(self) -> dict[str, dict[str, Any]]:
         """Return the fields of a leg that is this carrier, by its directions."""
-        down = self.layers * _transport_block(self.bandwidth_mhz, self.mcs, "D") / 1000
-        up = _transport_block(self.bandwidth_mhz, self.uplink_mcs, "U") / 1000
+        down, up = self.rate_mbps("D", "mcs", self.mcs), self.rate_mbps("U", "mcs", self.uplink_mcs)
         rlc = {
             "slot_ms": 1.0,
             "harq_rtt_ms": 8.0,
@@ -253,15 +300,9 @@ class LteCarrier(Carrier):
         }
         request, grant = self._grant(TddPattern(ue_slots=4, gnb_slots=4), 1.0)
         return {
-            "downlink": self._way(down, 1024, rlc, self._propagation()),
-            "uplink": self._way(up * self.uplink_percent / 100, 1024, rlc | request, grant),
+            "downlink": self._way(down, 1024, rlc, self.propagation()),
+            "uplink": self._way(up, 1024, rlc | request, grant),
         }
-
-
-def _efficiency(cqi: float) -> float:
-    """Return bits per symbol and layer; between two CQIs in proportion."""
-    low = int(cqi)
-    return CQI[low - 1] + (cqi - low) * (CQI[min(low, len(CQI) - 1)] - CQI[low - 1])
 
 
 def _transport_block(bandwidth_mhz: int, mcs: int, of: SlotsOf) -> int:
@@ -356,9 +397,10 @@ SOURCES: Final[Mapping[str, str]] = {
 
 def values_of(of: NrCarrier | LteCarrier) -> Iterator[tuple[str, Any, str]]:
     """Yield each field of a leg that a carrier stands for, with its value and its source."""
-    for way, fields in of.fields().items():
+    for way, own in of.fields().items():
+        fields = of.propagation() | own
         rlc = {f"rlc.{name}": value for name, value in fields["rlc"].items()}
-        for name, value in ({**fields, **rlc}).items():
+        for name, value in (fields | rlc).items():
             if name != "rlc":
                 source = SOURCES.get(f"{way}.{name}") or SOURCES[name]
                 yield f"{way}.{name}", value, source

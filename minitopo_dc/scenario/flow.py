@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from minitopo_dc.fields.base import LeftOut, Settings, given
 from minitopo_dc.fields.path_schedule import PathPlan, PathSchedule
-from minitopo_dc.fields.ranges import Number
+from minitopo_dc.fields.ranges import Milliseconds, Number
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.workloads import Workload, WorkloadField
 
@@ -29,6 +29,9 @@ class UplinkPdcpSettings(Pdcp):
 
     split: LeftOut[str | None] = None  # type: ignore[assignment]
     """Split policy, also `duplicate`; none: `duplicate` in mode `dc-duplicate`, else `batch`."""
+    xn_ms: LeftOut[Milliseconds] = 0.0
+    """What PDUs by all legs but the first take to the node that reorders, one way, beyond the delay
+    of their leg; in Dual Connectivity of one flow."""
 
 
 class FlowSettings(Settings):
@@ -112,7 +115,7 @@ def uplink_pdcp(mode: FlowMode, downlink: Pdcp, own: UplinkPdcpSettings | None) 
     if own is None:
         return downlink
     split = {"split": "duplicate"} if mode == "dc-duplicate" else {}
-    values = {"legs": downlink.legs, **split, **own.model_dump()}
+    values = {"legs": downlink.legs, **split, **own.model_dump(exclude={"xn_ms"})}
     pdcp = Pdcp.check(values, "uplink_pdcp")
     return downlink_pdcp(mode, pdcp) if mode == "atsss" else pdcp
 

@@ -34,7 +34,6 @@ from minitopo_dc.link import (
     RlcParameters,
     WifiParameters,
     WifiPath,
-    WiredPart,
     make_capacity,
     saturated_bps,
 )
@@ -338,9 +337,9 @@ class WifiSettings(WifiHop):
         """Return the capacity of a direction that has the mediums to itself, less others' load."""
         rates = [saturated_bps(hop.parameters()) for hop in self.every_hop()]
         wires = self._wires()
-        return make_capacity(min(rates if wires is None else [*rates, wires.rate_bps]))
+        return make_capacity(min(rates if wires is None else [*rates, wires[0]]))
 
-    def _wires(self) -> WiredPart | None:
+    def _wires(self) -> tuple[int, int] | None:
         if self.wired is None:
             return None
-        return WiredPart(round(self.wired.rate_mbps * 1e6), round(self.wired.delay_ms * NS_PER_MS))
+        return round(self.wired.rate_mbps * 1e6), round(self.wired.delay_ms * NS_PER_MS)

@@ -96,9 +96,8 @@ def _downlink(legs: Sequence[Leg], xn_ms: float) -> dict[str, Any]:
 def _uplink(legs: Sequence[Leg], xn_ms: float) -> dict[str, Any]:
     """Return PDCP of the UE, which knows its own queues.
 
-    With ul-DataSplitThreshold b0 it may send each SDU by either leg (TS 38.323, clause 5.2.1). That
-    PDUs by the other legs take Xn to the node that reorders is not modelled: t-Reordering allows
-    for it.
+    With ul-DataSplitThreshold b0 it may send each SDU by either leg (TS 38.323, clause 5.2.1).
+    t-Reordering allows for Xn to the node that reorders, which `uplink_pdcp.xn_ms` adds.
     """
     timers = _timers([leg.uplink for leg in legs], xn_ms, LEAD_MS)
     return {"split": "least-delay", "numbering": "late", **timers}

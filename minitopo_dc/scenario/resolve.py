@@ -1,8 +1,8 @@
 """A scenario as it is run: handover rule, mobility and trace offset written out in plain fields.
 
-`handover`, `mobility` and `trace_offset_s` say what is wanted of all legs. They become outages,
-losses and offsets of single legs and a path schedule, so that the rest of the project knows only
-these.
+`handover`, `mobility`, `uplink_pdcp.xn_ms` and `trace_offset_s` say what is wanted of all legs.
+They become outages, losses, delays and offsets of single legs and a path schedule, so that the rest
+of the project knows only these.
 """
 
 from __future__ import annotations
@@ -79,6 +79,9 @@ def _without_rule(given: Scenario) -> Scenario:
         begun = _with_offset(begun)
     if begun.mobility:
         begun = _with_mobility(begun)
+    xn_ms = begun.uplink_pdcp.xn_ms if begun.uplink_pdcp is not None else 0.0
+    if xn_ms and begun.mode in ("dc", "dc-duplicate"):
+        begun = _with_xn(begun, xn_ms)
     is_wired = begun.server_delay_ms or begun.is_proxied
     if begun.clock == "real" and is_wired and not begun.real.backhaul:
         begun = _with_wired_link(begun)
@@ -113,6 +116,31 @@ def _with_offset(given: Scenario) -> Scenario:
         legs.append(leg.model_copy(update=later))
     # A copy without validation: all else is valid, and campaigns ask for thousands.
     return given.model_copy(update={"legs": tuple(legs), "trace_offset_s": 0.0})
+
+
+def _with_xn(given: Scenario, xn_ms: float) -> Scenario:
+    """Return a scenario whose uplinks have the Xn of their PDUs in their delay.
+
+    Raises:
+        SettingsError: the delay of one of them is that of a file or a capacity.
+    """
+    legs = list(given.legs)
+    for number in given.resolved_flows[0].uplink_legs[1:]:
+        up = legs[number - 1].uplink
+        if up.delay_varies:
+            raise SettingsError(f"uplink_pdcp.xn_ms: legs.{number - 1}.uplink: allowed: delay_ms")
+        later = [
+            it if it.delay_ms is None else it.model_copy(update={"delay_ms": it.delay_ms + xn_ms})
+            for it in up.changes
+        ]
+        beyond = {"delay_ms": up.delay_ms + xn_ms, "changes": tuple(later)}
+        legs[number - 1] = legs[number - 1].model_copy(
+            update={"uplink": up.model_copy(update=beyond)}
+        )
+    assert given.uplink_pdcp is not None
+    pdcp = given.uplink_pdcp.model_copy(update={"xn_ms": 0.0})
+    first = given.leg_numbers[0]  # the nearest leg without Xn
+    return given.model_copy(update={"legs": tuple(legs), "uplink_pdcp": pdcp, "primary_leg": first})
 
 
 def _with_mobility(given: Scenario) -> Scenario:

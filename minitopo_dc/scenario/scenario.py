@@ -270,6 +270,8 @@ class Scenario(Settings):
     def _check_pdcp(self, flow: FlowSettings | Scenario, where: str) -> None:
         if flow.uplink_pdcp is not None and not (self.split_uplink or flow.mode == "atsss"):
             raise ValueError(f"{where}uplink_pdcp: needs split_uplink: true of the scenario")
+        if where and flow.uplink_pdcp is not None and flow.uplink_pdcp.xn_ms:
+            raise ValueError(f"{where}uplink_pdcp.xn_ms: allowed: in a scenario of one flow")
         for name, pdcp in (("pdcp", flow.pdcp), ("uplink_pdcp", flow.uplink_pdcp)):
             if pdcp is not None and where and flow.mode == "multipath":
                 raise ValueError(f"{where}{name}: mode multipath has no bearer")

@@ -29,7 +29,7 @@ from minitopo_dc.units import NS_PER_MS
 from minitopo_dc.virtual.core import Core
 from minitopo_dc.virtual.element import VirtualElement, delayed
 from minitopo_dc.virtual.host import EndHost
-from minitopo_dc.virtual.packet import Flow, Take
+from minitopo_dc.virtual.network import Flow, Take
 from minitopo_dc.workloads import Measurement, Realtime
 from minitopo_dc.workloads.path_reports import PathSample
 
@@ -103,6 +103,11 @@ class AnyConnection(ABC):
             sysctl=scenario.virtual.sysctl,
             earlier_downloads=scenario.virtual.earlier_downloads,
         )
+        self._make_hosts(scenario, flow, core)
+
+    @abstractmethod
+    def _make_hosts(self, scenario: Scenario, flow: ResolvedFlow, core: Core) -> None:
+        """Make both end hosts, and `ends`, the transport on them."""
 
     def _flow(self, source: Address, destination: Address, dscp: int = 0) -> Flow:
         return Flow(source, destination, self._protocol, dscp, whole=self.whole_packets)
@@ -175,17 +180,7 @@ class SansIoConnection(AnyConnection):
     whole_packets = False
     ends: VirtualConnection
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        flow: ResolvedFlow,
-        index: int,
-        *,
-        core: Core,
-        directory: Path,
-        ended: Callable[[], None],
-    ) -> None:
-        super().__init__(scenario, flow, index, core=core, directory=directory, ended=ended)
+    def _make_hosts(self, scenario: Scenario, flow: ResolvedFlow, core: Core) -> None:
         client_cpu, server_cpu = cpu_ns(scenario)
         self.client_host = core.host(self.uplinks, cpu_ns=client_cpu)
         self.server_host = core.host(self.downlinks, cpu_ns=server_cpu)

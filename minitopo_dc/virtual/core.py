@@ -15,24 +15,30 @@ from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.scenario.scenario import VirtualSettings
 from minitopo_dc.virtual.element import VirtualElement
 from minitopo_dc.virtual.host import EndHost
-from minitopo_dc.virtual.loop import VirtualLoop
 from minitopo_dc.virtual.native import NativeHost, VirtualNativeElement, VirtualNativeLoop
-from minitopo_dc.virtual.packet import Flow
+from minitopo_dc.virtual.network import Flow, VirtualLoop
 
 
 class Core:
-    """The core in Python, which makes the parts of one run: the readable reference of the other."""
+    """What makes the parts of one run, in Python (the readable reference of the other) or in C.
 
-    def __init__(self, name: str = "python", *, follows: bool = False) -> None:
+    Hosts with Python endpoints exchange packets with the core in C.
+    """
+
+    def __init__(
+        self, obstacle: str | None, *, observed: bool = False, follows: bool = False
+    ) -> None:
         """Make the event loop of a run.
 
         Args:
-            name: in words which core it is, and why it is not the native one.
-            follows: elements note where packets are.
+            obstacle: in words why the core is not the native one; None: it is.
+            observed: each packet has to be seen at the end hosts.
+            follows: elements in Python note where packets are.
         """
-        self.name = name
-        self.loop: VirtualLoop = VirtualLoop()
-        self._follows = follows
+        self._is_native = obstacle is None
+        self.name = "native" if obstacle is None else f"python: {obstacle}"
+        self.loop: Any = VirtualNativeLoop() if self._is_native else VirtualLoop()
+        self._observed, self._follows = observed, follows
 
     def element(
         self,
@@ -43,7 +49,8 @@ class Core:
         paths: Mapping[int, WifiPath],
     ) -> VirtualElement:
         """Return the legs and bearers of one router host."""
-        return VirtualElement(
+        kind = VirtualNativeElement if self._is_native else VirtualElement
+        return kind(
             settings,
             self.loop,
             leg_of=leg_of,
@@ -54,42 +61,8 @@ class Core:
 
     def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> EndHost:
         """Return an end host that sends on `flows`."""
-        return EndHost(self.loop, flows, cpu_ns=cpu_ns)
-
-    def join(self, ends: Sequence[tuple[EndHost, Iterable[Flow]]]) -> None:
-        """Shorten the way between hosts, each with the flows that lead to it, where possible."""
-
-
-class NativeCore(Core):
-    """The core in C for all frequent work; hosts with Python endpoints exchange packets with it."""
-
-    loop: VirtualNativeLoop
-
-    def __init__(self, *, observed: bool) -> None:
-        """Make a native core; `observed`: each packet has to be seen at the end hosts."""
-        self.name = "native"
-        self.loop = VirtualNativeLoop()
-        self._flows: dict[Flow, Any] = {}
-        self._observed = observed
-
-    def element(
-        self,
-        settings: ElementSettings,
-        *,
-        leg_of: Mapping[str, int],
-        processing_ns: int,
-        paths: Mapping[int, WifiPath],
-    ) -> VirtualElement:
-        """Return the legs and bearers of one router host."""
-        assert not paths
-        return VirtualNativeElement(
-            settings, self.loop, self._flows, leg_of=leg_of, processing_ns=processing_ns
-        )
-
-    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> EndHost:
-        """Return an end host that sends on `flows`."""
-        if cpu_ns or self._observed:
-            return super().host(flows, cpu_ns=cpu_ns)
+        if not self._is_native or cpu_ns or self._observed:
+            return EndHost(self.loop, flows, cpu_ns=cpu_ns)
         return NativeHost(self.loop, flows)
 
     def join(self, ends: Sequence[tuple[EndHost, Iterable[Flow]]]) -> None:
@@ -106,7 +79,7 @@ class NativeCore(Core):
         ]
         if len(joined) == len(ends):
             for host, endpoint, gets in joined:
-                host.join(endpoint, gets, self._flows)
+                host.join(endpoint, gets)
 
 
 def core_of(virtual: VirtualSettings, hosts: Iterable[ElementSettings]) -> Core:
@@ -116,9 +89,8 @@ def core_of(virtual: VirtualSettings, hosts: Iterable[ElementSettings]) -> Core:
     """
     of_scenario = virtual.core == "python"
     why = "the scenario says so" if of_scenario else _native_obstacle(virtual, hosts)
-    if why is None:
-        return NativeCore(observed=virtual.packet_trace or bool(virtual.capture))
-    return Core(f"python: {why}", follows=virtual.packet_delays)
+    observed = virtual.packet_trace or bool(virtual.capture)
+    return Core(why, observed=observed, follows=virtual.packet_delays)
 
 
 def core_obstacle(scenario: Scenario) -> str | None:

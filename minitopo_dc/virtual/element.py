@@ -28,8 +28,7 @@ from minitopo_dc.scenario.element import (
     ReportLeg,
     TransmitBearer,
 )
-from minitopo_dc.virtual.loop import VirtualLoop, WaitingLine
-from minitopo_dc.virtual.packet import Flow, Packet, Take
+from minitopo_dc.virtual.network import Flow, Packet, Take, VirtualLoop, WaitingLine
 
 T = TypeVar("T")
 
@@ -169,13 +168,20 @@ class VirtualElement(AnyElement):
         return delayed(self._loop, before, self._inlet(flow))
 
     def _inlet(self, flow: Flow) -> Take:
-        for bearer, driver in zip(self._settings.transmit, self._transmit, strict=True):
-            if flow.belongs_to(bearer.match):
-                return delayed(self._loop, self._processing, partial(self._split, driver))
+        driver = driver_of(flow, self._settings.transmit, self._transmit)
+        if driver is None:
+            return self._without_bearer(flow, self._leg_of_client(flow))
+        return delayed(self._loop, self._processing, partial(self._split, driver))
+
+    def _leg_of_client(self, flow: Flow) -> Any:
+        """Return the driver of the leg of the client's address."""
         addresses = (flow.source[0], flow.destination[0])
-        leg = self._legs[
+        return self._legs[
             next(self._leg_of[address] for address in addresses if address in self._leg_of)
         ]
+
+    def _without_bearer(self, _flow: Flow, leg: Any) -> Take:
+        """Return the function that puts a flow's packets on a leg, given its driver."""
         return lambda packet: leg.push(packet, packet.size, self._loop.now)
 
     def _split(self, driver: TransmitDriver, packet: Packet) -> None:
@@ -239,23 +245,25 @@ class VirtualElement(AnyElement):
         flow = Flow((str(leg.source), port), (str(leg.destination), port))
         self._report_flows.append(flow)
         driver = self._legs[leg.leg]
-
-        def send(report: bytes, now: int) -> None:
-            packet = Packet(flow, report)
-            driver.push(packet, packet.size, now)
-
-        return driver.leg, send
+        take = self._without_bearer(flow, driver)
+        return driver.leg, lambda report, _now: take(Packet(flow, report))
 
     def _reorder(self, flow: Flow) -> Callable[[PduOnLeg], None]:
-        for bearer, driver in zip(self._settings.receive, self._receive, strict=True):
-            if flow.belongs_to(bearer.match):
-                return delayed(self._loop, self._processing, partial(self._take_pdu, driver))
-        raise LookupError(f"{self._settings.host}: a PDU that no bearer receives")
+        driver = driver_of(flow, self._settings.receive, self._receive)
+        if driver is None:
+            raise LookupError(f"{self._settings.host}: a PDU that no bearer receives")
+        return delayed(self._loop, self._processing, partial(self._take_pdu, driver))
 
     def _take_pdu(self, driver: ReceiveDriver, pdu: PduOnLeg) -> None:
         """Give a PDU that crossed a leg to its bearer, whose ends have their legs in one order."""
         count, sdu = pdu.count, pdu.sdu
         driver.push(count, sdu, sdu.size, pdu.leg, self._loop.now, count=count)
+
+
+def driver_of(flow: Flow, bearers: Any, drivers: Any) -> Any:
+    """Return the driver of the first bearer whose filter a flow fits; None when there is none."""
+    pairs = zip(bearers, drivers, strict=True)
+    return next((driver for bearer, driver in pairs if flow.belongs_to(bearer.match)), None)
 
 
 def _noting(leg: int) -> Served:

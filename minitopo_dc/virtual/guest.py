@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Literal
 
 from minitopo_dc.linux_guest.guest import Frame, Guest
@@ -16,8 +15,7 @@ from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.virtual.connection import AnyConnection, cpu_ns
 from minitopo_dc.virtual.core import Core
 from minitopo_dc.virtual.element import VirtualElement, delayed
-from minitopo_dc.virtual.loop import VirtualLoop, WaitingLine
-from minitopo_dc.virtual.packet import Flow, Packet, Take
+from minitopo_dc.virtual.network import Flow, Packet, Take, VirtualLoop, WaitingLine
 
 DESTINATION = {4: slice(16, 20), 6: slice(24, 40)}
 """The place of the destination address in an IP packet (RFC 791, RFC 8200)."""
@@ -33,17 +31,7 @@ class GuestConnection(AnyConnection):
     whole_packets = True
     ends: GuestFlow
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        flow: ResolvedFlow,
-        index: int,
-        *,
-        core: Core,
-        directory: Path,
-        ended: Callable[[], None],
-    ) -> None:
-        super().__init__(scenario, flow, index, core=core, directory=directory, ended=ended)
+    def _make_hosts(self, scenario: Scenario, flow: ResolvedFlow, core: Core) -> None:
         transport = get_runner(flow.transport).guest()
         assert transport is not None  # `run_obstacle` has asked
         self.ends = transport(self.facts)

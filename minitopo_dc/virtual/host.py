@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from minitopo_dc.runners.virtual import Address, Received, Sent, VirtualEndpoint
 from minitopo_dc.units import NS_PER_US
-from minitopo_dc.virtual.loop import VirtualLoop, WaitingLine
-from minitopo_dc.virtual.packet import Flow, Packet
+from minitopo_dc.virtual.network import Flow, Packet, VirtualLoop, WaitingLine
 
 LINUX_RECEIVE_BUFFER = 212_992
 """The default of Linux in bytes, net.core.rmem_default (and of the papers' 'QUIC default', thesis

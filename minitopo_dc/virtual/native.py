@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from functools import partial
 from typing import Any
 
 from minitopo_dc.native.library import from_c_time, library, to_c_time
 from minitopo_dc.native.pdcp import NativeTransmitter
-from minitopo_dc.router.drivers import Way
 from minitopo_dc.router.native import (
     NativeLegDriver,
     NativeReceiveDriver,
@@ -19,15 +18,12 @@ from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.virtual import EndpointInC, Sent
 from minitopo_dc.scenario.element import (
     ElementLeg,
-    ElementSettings,
     ReceiveBearer,
-    ReportLeg,
     TransmitBearer,
 )
-from minitopo_dc.virtual.element import VirtualElement
+from minitopo_dc.virtual.element import VirtualElement, driver_of
 from minitopo_dc.virtual.host import EndHost
-from minitopo_dc.virtual.loop import START_NS, LoopTimer, VirtualLoop
-from minitopo_dc.virtual.packet import Flow, Packet, Take
+from minitopo_dc.virtual.network import START_NS, Flow, LoopTimer, Packet, Take, VirtualLoop
 
 
 class VirtualNativeElement(VirtualElement):
@@ -37,40 +33,13 @@ class VirtualNativeElement(VirtualElement):
     _legs: Any
     _transmit: Any
     _receive: Any
-
-    def __init__(
-        self,
-        settings: ElementSettings,
-        loop: Any,
-        flows: dict[Flow, Any],
-        *,
-        leg_of: Mapping[str, int],
-        processing_ns: int,
-    ) -> None:
-        """Make legs and bearers; each flow that enters is added to `flows`."""
-        self._flows = flows
-        self._lib = loop.lib
-        self._peer = self
-        super().__init__(settings, loop, leg_of=leg_of, processing_ns=processing_ns, paths={})
-
-    def connect(self, peer: VirtualElement) -> None:
-        """Connect this element's legs to `peer`, which takes the PDUs that cross them."""
-        assert isinstance(peer, VirtualNativeElement)
-        self._peer = peer
-        for number, driver in self._legs.items():
-            driver.leg.pair(peer._legs[number].leg)
-        for flow in self._report_flows:
-            flow.deliver = peer.taker(flow.destination)
+    _peer: Any
 
     def entrance(self, flow: Flow, *, before: int = 0, after: int = 0) -> Take:
         """Return the function that takes a flow's packets from the end host on this side."""
-        addresses = (flow.source[0], flow.destination[0])
-        bearer = _driver_of(flow, self._settings.transmit, self._transmit)
-        other = _driver_of(flow, self._peer._settings.receive, self._peer._receive)
-        leg = self._legs[
-            next(self._leg_of[address] for address in addresses if address in self._leg_of)
-        ]
-        return self._take(flow, bearer, leg, other, wires=(before, after))
+        bearer = driver_of(flow, self._settings.transmit, self._transmit)
+        other = driver_of(flow, self._peer._settings.receive, self._peer._receive)
+        return self._take(flow, bearer, self._leg_of_client(flow), other, wires=(before, after))
 
     def _leg_driver(self, leg: ElementLeg) -> Any:
         return NativeLegDriver(leg, self._loop.router)
@@ -86,12 +55,8 @@ class VirtualNativeElement(VirtualElement):
     def _receiver(self, bearer: ReceiveBearer) -> Any:
         return NativeReceiveDriver(bearer, bearer.legs, self._loop.router)
 
-    def _report_way(self, leg: ReportLeg, port: int) -> Way:
-        flow = Flow((str(leg.source), port), (str(leg.destination), port))
-        self._report_flows.append(flow)
-        driver = self._legs[leg.leg]
-        take = self._take(flow, None, driver, None)
-        return driver.leg, lambda report, _now: take(Packet(flow, report))
+    def _without_bearer(self, flow: Flow, leg: Any) -> Take:
+        return self._take(flow, None, leg, None)
 
     def _take(
         self,
@@ -101,19 +66,13 @@ class VirtualNativeElement(VirtualElement):
         other: NativeReceiveDriver | None,
         wires: tuple[int, int] = (0, 0),
     ) -> Take:
-        none = library().ffi.NULL
-        self._flows[flow] = made = self._lib.network_flow(
-            *(self._loop.pointer, flow.headers_bytes, flow.ecn),
+        none, loop = library().ffi.NULL, self._loop
+        loop.flows[flow] = made = loop.lib.network_flow(
+            *(loop.pointer, flow.headers_bytes, flow.ecn),
             *(none if bearer is None else bearer.pointer, leg.pointer),
             *(none if other is None else other.pointer, self._processing, *wires),
         )
-        return partial(self._loop.enter, made)
-
-
-def _driver_of(flow: Flow, bearers: Any, drivers: Any) -> Any:
-    """Return the driver of the first bearer whose filter a flow fits; None when there is none."""
-    pairs = zip(bearers, drivers, strict=True)
-    return next((driver for bearer, driver in pairs if flow.belongs_to(bearer.match)), None)
+        return partial(loop.enter, made)
 
 
 class VirtualNativeLoop(VirtualLoop):
@@ -128,6 +87,8 @@ class VirtualNativeLoop(VirtualLoop):
         self._ffi, self.lib = module.ffi, module.lib
         self._error: BaseException | None = None
         self._handles: list[Any] = []
+        self.flows: dict[Flow, Any] = {}
+        """The flows in C of those that enter it."""
         self._packets: dict[int, Packet] = {}
         self._tokens = 0
         calls = self._ffi.new("python_calls *")
@@ -227,15 +188,9 @@ class NativeHost(EndHost):
             return super().received_bytes
         return int(self._native.lib.host_received_bytes(self._pointer))
 
-    def join(self, endpoint: EndpointInC, gets: Iterable[Flow], flows: Mapping[Flow, Any]) -> None:
-        """Have C send and read this host's datagrams.
-
-        Args:
-            endpoint: the host's endpoint.
-            gets: the flows that lead to this host.
-            flows: all flows in C.
-        """
-        lib, ffi = self._native.lib, library().ffi
+    def join(self, endpoint: EndpointInC, gets: Iterable[Flow]) -> None:
+        """Have C send and read the datagrams of this host's endpoint, to which the flows lead."""
+        lib, ffi, flows = self._native.lib, library().ffi, self._native.flows
         self._in_c = endpoint
         self._pointer = lib.network_host(self._native.pointer, self._native.handle(self))
         number = endpoint.number

@@ -6,9 +6,9 @@ import gc
 import json
 import os
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -163,45 +163,48 @@ SIGNALLED = 128
 """The exit status of a program that a signal ended, less its number."""
 
 
-@dataclass(frozen=True, slots=True)
-class VirtualUserProgram:
-    """Holds what is to run, and who is told of it."""
-
-    command: tuple[str, ...]
-    server: tuple[str, ...]
-    server_port: int | None
-    """What the server binds when it is ready; None: it is after a moment."""
-    take: Take
-    """Gets what the client prints, as it does."""
-    say: Callable[[str], None]
-    """Gets a line for the user."""
-
-    def scenario(self, path: Scenario) -> Scenario:
-        """Return the scenario of these programs over a path, checked.
-
-        Raises:
-            SettingsError, TraceError: the path has what the virtual clock has not.
-        """
-        workload = {
-            "kind": "command",
-            "client": [escaped(word) for word in self.command],
-            "server": [escaped(word) for word in self.server],
-            "server_ready": self.server_port,
-        }
-        run = {"transport": "command", "timeout_s": TIMEOUT_S}
-        values = {**path.on_clock("virtual").model_dump(), **run, "workload": workload}
-        made = Scenario.check(values, "exec")
-        check_scenario(made)
-        return made
-
-
-def run_program(scenario: Scenario, program: VirtualUserProgram, directory: Path) -> ProgramResult:
-    """Run programs over the path of their scenario.
+def programs_scenario(
+    path: Scenario, command: Sequence[str], server: Sequence[str], server_port: int | None
+) -> Scenario:
+    """Return the scenario of a program and its server over a path, checked.
 
     Args:
-        scenario: `program.scenario` has made it.
-        program: what runs.
+        path: has legs, mode and PDCP.
+        command: of the client.
+        server: its command; none: there is no server.
+        server_port: what the server binds when it is ready; None: it is after a moment.
+
+    Raises:
+        SettingsError, TraceError: the path has what the virtual clock has not.
+    """
+    workload = {
+        "kind": "command",
+        "client": [escaped(word) for word in command],
+        "server": [escaped(word) for word in server],
+        "server_ready": server_port,
+    }
+    run = {"transport": "command", "timeout_s": TIMEOUT_S}
+    values = {**path.on_clock("virtual").model_dump(), **run, "workload": workload}
+    made = Scenario.check(values, "exec")
+    check_scenario(made)
+    return made
+
+
+def run_programs(
+    scenario: Scenario,
+    blank: ProgramResult,
+    directory: Path,
+    take: Take,
+    say: Callable[[str], None],
+) -> ProgramResult:
+    """Run the programs of a scenario (`programs_scenario`).
+
+    Args:
+        scenario: of the programs.
+        blank: the result so far, which names them.
         directory: gets the elements' files and the server's output.
+        take: gets what the client prints, as it does.
+        say: gets a line for the user.
 
     Returns:
         How it went. Failed when the server was not ready, or the guest died or hangs.
@@ -212,8 +215,7 @@ def run_program(scenario: Scenario, program: VirtualUserProgram, directory: Path
     [connection] = testbed.connections
     flow = connection.ends
     assert isinstance(flow, ProgramsFlow)  # the transport is `command`
-    flow.watch(program.take, program.say)
-    blank = ProgramResult(program.command, "client", program.server, scenario.mode)
+    flow.watch(take, say)
     try:
         with garbage_collection_off():
             testbed.run()

@@ -20,8 +20,7 @@ from minitopo_dc.units import NS_PER_S
 from minitopo_dc.virtual.connection import AnyConnection, SansIoConnection
 from minitopo_dc.virtual.core import core_of
 from minitopo_dc.virtual.guest import GuestConnection
-from minitopo_dc.virtual.loop import START_NS, VirtualLoop
-from minitopo_dc.virtual.packet import Packet, PacketMoments, Take
+from minitopo_dc.virtual.network import START_NS, Packet, PacketMoments, Take, VirtualLoop
 from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.path_reports import PathFile
 
@@ -135,13 +134,18 @@ class ConnectionSeries:
 
     `connections.csv`: `time_s`, `flow` (1, 2, ...), `received_bytes` (IP, cumulative), and
     of the server's congestion control `cwnd_bytes`, `in_flight_bytes`, `ssthresh_bytes`
-    (empty in the first slow start), `smoothed_rtt_ms`.
+    (empty in the first slow start), `smoothed_rtt_ms`. `paths.csv`, if any flow has several paths:
+    a row per flow and path, at each interval, opening and closing.
     """
 
     def __init__(self, directory: Path, connections: Sequence[AnyConnection], begin: int) -> None:
         self._connections = connections
         self._begin = begin
-        self._files: list[TextIO] = []
+        self._files: list[TextIO | PathFile] = []
+        self._paths: PathFile | None = None
+        if any(connection.has_paths for connection in connections):
+            self._paths = PathFile(directory / "paths.csv")
+            self._files.append(self._paths)
         self._rate = self._open(directory / "client-rate.csv", ["time_s", "received_bytes"])
         self._flows = self._open(
             directory / "connections.csv",
@@ -160,34 +164,20 @@ class ConnectionSeries:
             zip(self._connections, received, strict=True), start=1
         ):
             self._flows.writerow([time, number, count, *connection.congestion()])
+            if self._paths is not None:
+                self._paths.write(number, connection.path_samples())
 
     def close(self) -> None:
-        """Flush and close both files."""
+        """Flush and close the files."""
         for file in self._files:
             file.close()
 
     def _open(self, path: Path, header: Sequence[str]) -> Any:
-        self._files.append(path.open("w", encoding="utf-8", newline=""))
-        rows = csv.writer(self._files[-1])
+        file = path.open("w", encoding="utf-8", newline="")
+        self._files.append(file)
+        rows = csv.writer(file)
         rows.writerow(header)
         return rows
-
-
-class PathSeries:
-    """The series `paths.csv`: a row per flow and path, at each interval, opening and closing."""
-
-    def __init__(self, directory: Path, connections: Sequence[AnyConnection]) -> None:
-        self._connections = connections
-        self._file = PathFile(directory / "paths.csv")
-
-    def write(self, _now: int) -> None:
-        """Add the rows since the last call."""
-        for number, connection in enumerate(self._connections, start=1):
-            self._file.write(number, connection.path_samples())
-
-    def close(self) -> None:
-        """Flush and close the file."""
-        self._file.close()
 
 
 class VirtualTestbed:
@@ -277,8 +267,6 @@ class VirtualTestbed:
             *self.ue.series(),
             ConnectionSeries(directory, self.connections, START_NS),
         ]
-        if any(connection.has_paths for connection in self.connections):
-            series.append(PathSeries(directory, self.connections))
         recorder = Recorder(series, self._scenario.sampling_ms, START_NS)
         self.loop.add_timed(recorder)()
         return recorder

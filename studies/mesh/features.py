@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from connection import ConnectionLog, connection_log
 from numpy.typing import NDArray
 
 import minitopo_dc as dc
@@ -47,9 +48,9 @@ def connection_features(run: Path) -> dict[str, float]:
     """Return the features of a run's connection; of several flows, of the first one.
 
     Raises:
-        ResultError: a record is missing or broken (`dc.results.connection_log`).
+        ResultError: a record is missing or broken (`connection_log`).
     """
-    log = dc.results.connection_log(run)
+    log = connection_log(run)
     return {
         **_intervals("server", log.packets["sent_s"]),
         **_intervals("client", log.packets["received_s"].dropna().sort_values()),
@@ -100,7 +101,7 @@ def _path(packets: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def _window(log: dc.results.ConnectionLog) -> dict[str, float]:
+def _window(log: ConnectionLog) -> dict[str, float]:
     windows, lasted = log.during()
     sizes = windows["cwnd_bytes"].to_numpy(dtype=float) / KB
     mean = float(np.average(sizes, weights=lasted))
@@ -108,7 +109,7 @@ def _window(log: dc.results.ConnectionLog) -> dict[str, float]:
     return {"cwnd_mean_kb": mean, "cwnd_variance_kb2": variance}
 
 
-def state_shares(log: dc.results.ConnectionLog) -> dict[str, float]:
+def state_shares(log: ConnectionLog) -> dict[str, float]:
     """Return the shares of the transfer's time by `STATES`; they add up to 1.
 
     - recovery: from a cut of the window until a packet sent after it has arrived;
@@ -129,7 +130,7 @@ def state_shares(log: dc.results.ConnectionLog) -> dict[str, float]:
     return dict(zip(STATES, shares, strict=True))
 
 
-def _recoveries(log: dc.results.ConnectionLog) -> list[tuple[float, float]]:
+def _recoveries(log: ConnectionLog) -> list[tuple[float, float]]:
     packets = log.packets
     found = []
     for cut in log.cuts:

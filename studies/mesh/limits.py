@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from connection import ConnectionLog, connection_log
 
 import minitopo_dc as dc
 
@@ -68,16 +69,16 @@ def behaviour(run: Path) -> Behaviour:
     """Return how the connection of a run behaved; of several flows, the first one.
 
     Raises:
-        ResultError: a record is missing or broken (`dc.results.connection_log`).
+        ResultError: a record is missing or broken (`connection_log`).
     """
     result = dc.results.RunResult.load(run)
     goodput, share = result.goodput_mbps, result.capacity_share
     # Of all legs together, as the mean over the transfer.
     capacity_bps = goodput * 1e6 / share if goodput and share else math.nan
-    return behaviour_of(dc.results.connection_log(run), capacity_bps)
+    return behaviour_of(connection_log(run), capacity_bps)
 
 
-def behaviour_of(log: dc.results.ConnectionLog, capacity_bps: float) -> Behaviour:
+def behaviour_of(log: ConnectionLog, capacity_bps: float) -> Behaviour:
     """Return the behaviour of a connection that both ends logged, on legs of a capacity (bit/s)."""
     optimum = capacity_bps / 8 * log.least_rtt_s
     exit_bytes, by_loss = _slow_start_exit(log)
@@ -95,7 +96,7 @@ def behaviour_of(log: dc.results.ConnectionLog, capacity_bps: float) -> Behaviou
     )
 
 
-def _slow_start_exit(log: dc.results.ConnectionLog) -> tuple[float, bool]:
+def _slow_start_exit(log: ConnectionLog) -> tuple[float, bool]:
     """Return the window when the first threshold was set (NaN: never), and whether by a loss."""
     known = log.windows[log.windows["ssthresh_bytes"].notna()]
     if known.empty:

@@ -7,6 +7,8 @@ from math import floor
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 import minitopo_dc as dc
 
 POINTS = Path(__file__).with_name("reference") / "mpquic_authors_points.csv"
@@ -33,16 +35,11 @@ LINUX: dict[str, Fields] = {
     "MPTCP, path 1 first": {"transport": "mptcp"} | FROM_1,
     "MPTCP, path 2 first": {"transport": "mptcp"} | FROM_2,
 }
-COLUMNS = {
-    f"{factor}_{path}_{unit}": (f"{factor}_{path}_{unit}", 0, most)
-    for path in (1, 2)
-    for factor, unit, most in (
-        ("capacity", "mbps", 100),
-        ("rtt", "ms", 400),
-        ("loss", "percent", 2.5),
-    )
-}
-"""Of each factor the column, and the least and most value."""
+NUMBERS = [
+    *(f"{what}_{path}_{unit}" for path in (1, 2)
+      for what, unit in (("capacity", "mbps"), ("rtt", "ms"), ("loss", "percent"))),
+]  # fmt: skip
+"""The columns of the points."""
 CLASSES = {
     "low-bdp": "low-bdp",
     "low-bdp-losses": "low-bdp-loss",
@@ -76,9 +73,10 @@ def path(mbps: float, rtt_ms: float) -> dc.Leg:
 def networks(experiment: str, number: int) -> Iterator[Network]:
     """Yield so many of an experiment's networks, evenly chosen; short files have 256 KB."""
     kind = CLASSES[experiment]
-    for point in dc.campaign.spread(
-        dc.campaign.points_of(POINTS, COLUMNS, where={"class": kind}), number
-    ):
+    table = pd.read_csv(POINTS, skipinitialspace=True)
+    rows: Any = table.loc[table["class"] == kind, NUMBERS].astype(float).to_dict("records")
+    points: list[Fields] = [{"point": place, **row} for place, row in enumerate(rows, start=1)]
+    for point in dc.campaign.spread(points, number):
         first, second = ((point[f"capacity_{n}_mbps"], point[f"rtt_{n}_ms"]) for n in (1, 2))
         made = over(first, second)
         if experiment == "short":

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.campaign.campaign import Bar
+from minitopo_dc.campaign.campaign import Bar, headline
 from minitopo_dc.results.judge import blank_result
 from minitopo_dc.scenario import Scenario
 from tests.campaign.cases import scenario
@@ -73,3 +73,24 @@ def test_a_log_has_few_lines_and_none_unless_shown(capsys: pytest.CaptureFixture
     with Bar(missing(1), done=1, shown=False) as bar:
         bar.end(ended(status="failed", reason="it broke"))
     assert capsys.readouterr().err == ""
+
+
+def test_each_run_with_a_name_has_a_line_with_its_numbers_or_its_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = dict.fromkeys(["run-0", "run-1", "a"], "DC")
+    with Bar(missing(2), done=0, names=names) as bar:
+        bar.end(ended(status="ok", goodput_mbps=8.0, completion_s=1.5))
+        bar.end(ended(status="failed", reason="[/red] of [tc]\nmore"))
+    ok, failed = capsys.readouterr().err.splitlines()
+    assert ok == "1/2 DC (seed 1): ok 8.00 Mbit/s in 1.5 s"
+    assert failed == "2/2 DC (seed 1): failed [/red] of [tc]"
+
+
+def test_a_run_of_programs_shows_their_first_numbers_with_units() -> None:
+    units = {"requests_per_s": "1/s", "request_mean_ms": "ms", "failed_requests": "", "more": "s"}
+    numbers = {"requests_per_s": 61.234, "request_mean_ms": 8.1, "failed_requests": 0}
+    details = {"units": units, **numbers}
+    result = ended(status="ok", workload="command", completion_s=20.01, details=details)
+    first = "requests_per_s 61.2 1/s, request_mean_ms 8.10 ms, failed_requests 0"
+    assert headline(result) == f"time 20.0 s, {first}"

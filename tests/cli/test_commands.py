@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import minitopo_dc as dc
 from minitopo_dc import cli, clocks
 from minitopo_dc.cli.commands import COMMANDS
 from minitopo_dc.cli.options import MODES
@@ -20,6 +21,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.runners.quic import stacks_of
 from minitopo_dc.runners.sans_io.runner import StackRunner
 from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.units import NS_PER_S
 from minitopo_dc.ways import scenario_of_row, ways_of
 from minitopo_dc.workloads import Download
 
@@ -215,6 +217,19 @@ def test_a_trace_can_be_made_described_and_converted(
     assert cli.main(["trace", "info", str(mahimahi)]) == 0
     assert "as short as 500 ms" in " ".join(capsys.readouterr().err.split())
     assert cli.main(["trace", "convert", str(made), str(made), "--step", "0.5ms"]) == 2
+
+
+def test_a_log_of_cqi_becomes_the_rates_of_a_carrier_s_leg(tmp_path: Path) -> None:
+    log, rates = tmp_path / "log.csv", tmp_path / "rates.csv"
+    log.write_text("time_s,cqi,rank,blocks\n0,8,4,100\n1,8,2,50\n", encoding="utf-8")
+    options = ["--carrier", "nr-tdd-100", "--layers-column", "rank", "--share-column", "blocks"]
+    assert cli.main(["trace", "convert", str(log), str(rates), *options]) == 0
+    leg = dc.Leg(carrier="nr-tdd-100", trace=rates)
+    of_cqi_8 = dc.nr().downlink.rate_mbps
+    assert of_cqi_8 is not None
+    bits = leg.downlink.capacity().bits_between(0, 2 * NS_PER_S)
+    assert bits / 1e6 == pytest.approx(of_cqi_8 * (1 + 0.25), rel=1e-3)
+    assert leg.uplink == dc.nr().uplink
 
 
 @pytest.mark.usefixtures("without_figures")

@@ -57,6 +57,18 @@ def test_signals_behind_the_first_do_not_disturb_the_ending(first: signal.Signal
         assert process.stdout.read() == "ended\n"
 
 
+def test_a_program_is_interrupted_with_one_line_and_the_status_of_its_signal() -> None:
+    program = (
+        "import time\nfrom minitopo_dc.interruption import interruptible\n"
+        "with interruptible('all is kept'):\n    print('ready', flush=True); time.sleep(100)\n"
+    )
+    with Command("-c", program) as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 128 + signal.SIGINT
+        assert process.stderr.read() == f"{PREFIX}; all is kept\n"
+
+
 def test_an_ending_that_takes_too_long_is_cut_off() -> None:
     program = PROGRAM.replace("import sys", "import minitopo_dc.interruption as i, sys", 1)
     program = program.replace("with ", "i.PATIENCE_S = 0.1\nwith ", 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import subprocess
 import sys
 from importlib import import_module
@@ -61,6 +62,18 @@ def test_a_line_of_help_or_a_mistake_imports_nothing_that_takes_time(program: st
     assert "minitopo_dc" in modules
     assert {*SLOW} & {*modules} == set()
     assert len([name for name in modules if name.startswith("minitopo_dc")]) <= 9
+
+
+def test_only_a_process_of_its_own_changes_when_garbage_is_looked_for() -> None:
+    before = gc.get_threshold()
+    assert main(["show", "nr-tdd-100"]) == 0
+    assert gc.isenabled()
+    assert gc.get_threshold() == before
+    tell = "import atexit, gc, sys; sys.argv[1:] = ['show', 'nr-tdd-100']\n"
+    at_end = "atexit.register(lambda: print(gc.isenabled(), *gc.get_threshold()))\n"
+    words = [sys.executable, "-c", f"{tell}{at_end}{ENTRY.format('')}"]
+    done = subprocess.run(words, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1].startswith("True 100000 ")
 
 
 def test_each_command_is_a_module_that_executes_it() -> None:

@@ -85,6 +85,11 @@ REFUSED = [
     (["trace", "cells", "channels.csv", "--scale", "2"], "channels.csv: has capacities already"),
     (["trace", "convert", "nothing.csv", "o.mahimahi"], "carries less than one packet"),
     (["trace", "convert", "endless.csv", "o.mahimahi"], "1500 bytes; allowed: 10,000,000"),
+    (
+        ["trace", "convert", "cells.csv", "o.csv", "--carrier", "gsm"],
+        "--carrier: gsm; allowed: lte",
+    ),
+    (["trace", "convert", "cells.csv", "o.csv", "--uplink"], "--uplink: need --carrier"),
     (["trace", "synthesise", "o.csv", "--mean", "1e308"], "must be "),
     ([*TWO, "--dc", "ideal,ideal"], "--dc: ideal ideal; one value or more, each once"),
     ([*TWO, "--modes", "dual"], "--modes: dual; allowed: sc, dc, "),

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-import time
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from minitopo_dc import Campaign, cli, clocks, load
 from minitopo_dc.campaign.store import FACTS
-from minitopo_dc.cli.screen import ProgressLine
-from minitopo_dc.results.judge import blank_result
+from minitopo_dc.cli.compare import FIRST
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Scenario
@@ -58,7 +54,7 @@ def test_finished_runs_are_not_repeated(
     assert f"interrupted; 2 of {RUNS} runs are finished; resume with: {command}\n" in message
     assert cli.main(shlex.split(command)[1:]) == 0
     shown = capsys.readouterr()
-    assert f"2 of {RUNS} runs were finished earlier" in shown.err
+    assert f"2 of {RUNS} runs were finished before" in shown.err
     assert runs == ["sc 1", "dc 1", "sc 2", "sc 2", "dc 2"]
     assert "2 ok" in shown.out
     assert not list(output.glob("runs/*/partial"))
@@ -163,84 +159,21 @@ def test_runs_of_a_file_that_has_changed_since_are_not_taken(
     assert capsys.readouterr().err.endswith(f"{words}\n")
 
 
-LEGS = [{"downlink": {"rate_mbps": 20}}] * 2
-SCENARIO = Scenario.check({"transport": "quic", "mode": "dc", "legs": LEGS}, "test")
-FAILED = replace(
-    blank_result(SCENARIO, Path("run")), status="failed", reason="[/red] of [tc]\nmore"
-)
-
-
-class Shown(ProgressLine):
-    def __init__(self, number: int, early: tuple[int, Callable[[], str]] | None = None) -> None:
-        missing = {f"run-{place}": SCENARIO for place in range(number)}
-        super().__init__(missing, names=dict.fromkeys([*missing, "run"], "DC"), early=early)
-
-    def text(self) -> str:
-        return str(self._status.status)
-
-
-@pytest.fixture(autouse=True)
-def wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "120")
-
-
-def test_a_run_that_failed_is_told_with_the_first_line_of_its_reason_as_it_is(
-    capsys: pytest.CaptureFixture[str],
+def test_on_the_real_clock_the_table_of_the_first_repetition_comes_before_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with Shown(2) as progress:
-        progress.end(FAILED)
-    shown = capsys.readouterr()
-    assert shown.err == "1/2 DC (seed 1): failed [/red] of [tc]\n"
-    assert shown.out == ""
+    monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
 
+    def run(scenario: Scenario, directory: Path) -> RunResult:
+        directory.mkdir(parents=True)
+        return pretend(scenario, directory)
 
-@pytest.mark.parametrize(("runs", "shown"), [(4, 1), (2, 0)])
-def test_an_early_table_is_shown_once_after_its_runs_unless_they_are_the_last(
-    runs: int, shown: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with Shown(runs, early=(2, lambda: "early")) as progress:
-        for _ in range(runs):
-            progress.end(FAILED)
+    monkeypatch.setattr(clocks, "run_checked", run)
+    monkeypatch.setattr("minitopo_dc.campaign.executors.clean_killed", lambda: None)
+    command = [*TINY, "--clock", "real", "--output", str(tmp_path / "out")]
+    assert cli.main(command) == 0
     lines = capsys.readouterr().err.splitlines()
-    assert [place for place, line in enumerate(lines) if line == "early"] == [2] * shown
-
-
-def test_runs_that_cannot_be_for_one_reason_tell_it_once(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with Shown(2) as progress:
-        for _ in range(2):
-            progress.end(replace(FAILED, status="unsupported", reason="no picoquic"))
-    first, second = capsys.readouterr().err.splitlines()
-    assert first.endswith("unsupported no picoquic")
-    assert second.endswith("unsupported for a reason above")
-
-
-def test_a_run_of_programs_shows_their_first_numbers_with_units(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    units = {"requests_per_s": "1/s", "request_mean_ms": "ms", "failed_requests": "", "more": "s"}
-    numbers = {"requests_per_s": 61.234, "request_mean_ms": 8.1, "failed_requests": 0}
-    result = replace(
-        FAILED, status="ok", reason="", transport="command", workload="command",
-        completion_s=20.01, leg_bytes=[1000, 2000], details={"units": units, **numbers},
-    )  # fmt: skip
-    with Shown(1) as progress:
-        progress.end(result)
-    shown = capsys.readouterr()
-    first = "requests_per_s 61.2 1/s, request_mean_ms 8.10 ms, failed_requests 0"
-    assert shown.err == f"1/1 DC (seed 1): ok time 20.0 s, {first}\n"
-
-
-@pytest.mark.parametrize(
-    ("passed_s", "words"), [(0.5, "about 5 s left"), (60, "about 10 min left")]
-)
-def test_the_time_left_is_that_of_the_pace_so_far(
-    passed_s: float, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
-    progress = Shown(22)
-    progress.end(FAILED)
-    monkeypatch.setattr(time, "monotonic", lambda: 100.0 + passed_s)
-    progress.end(FAILED)
-    assert progress.text() == f"3/22 DC … {words}"
+    assert [line for line in lines if line == FIRST] == [FIRST]
+    assert f"2 of {RUNS} runs were finished before" in lines[lines.index(FIRST) :]
+    assert cli.main(command) == 0
+    assert FIRST not in capsys.readouterr().err

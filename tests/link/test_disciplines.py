@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from minitopo_dc.errors import InputError
-from minitopo_dc.link import CapacityLeg, ConstantCapacity, ConstantDelay, LegParameters
+from minitopo_dc.link import CapacityLeg, ConstantDelay, LegParameters, make_capacity
 from minitopo_dc.link.codel import CoDel
 from minitopo_dc.link.discipline import (
     AtQueue,
@@ -32,7 +32,7 @@ def at_queue(ecn: int = Ecn.ECT_0, *, waited_ms: float = 0, packets: int = 50) -
 
 def leg_of(discipline: QueueDiscipline) -> CapacityLeg[Numbered]:
     parameters = LegParameters(delay=ConstantDelay(0), discipline=discipline)
-    leg: CapacityLeg[Numbered] = CapacityLeg(parameters, ConstantCapacity(12_000_000), Random(1))
+    leg: CapacityLeg[Numbered] = CapacityLeg(parameters, make_capacity(12_000_000), Random(1))
     leg.start(0)
     return leg
 

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from minitopo_dc.errors import InputError
-from minitopo_dc.link import CapacityLeg, ConstantCapacity, ConstantDelay, LegParameters
+from minitopo_dc.link import CapacityLeg, ConstantDelay, LegParameters, make_capacity
 from minitopo_dc.link.codel import FqCodel
 from minitopo_dc.link.discipline import Ecn, make_discipline
 from tests.virtual.scenarios import leg as radio
@@ -31,7 +31,7 @@ class Flowing:
 def leg_of(**parameters: float) -> CapacityLeg[Flowing]:
     discipline = make_discipline("fq-codel", **parameters)
     limits = LegParameters(delay=ConstantDelay(0), discipline=discipline, queue_packets=1000)
-    leg: CapacityLeg[Flowing] = CapacityLeg(limits, ConstantCapacity(12_000_000), Random(1))
+    leg: CapacityLeg[Flowing] = CapacityLeg(limits, make_capacity(12_000_000), Random(1))
     leg.start(0)
     return leg
 
@@ -81,7 +81,7 @@ def test_codel_drops_when_it_does_over_the_flow_alone() -> None:
         parameters = LegParameters(
             delay=ConstantDelay(0), discipline=make_discipline(name), queue_packets=1000
         )
-        leg: CapacityLeg[Flowing] = CapacityLeg(parameters, ConstantCapacity(12_000_000), Random(1))
+        leg: CapacityLeg[Flowing] = CapacityLeg(parameters, make_capacity(12_000_000), Random(1))
         leg.start(0)
         for number in range(600):
             leg.push(Flowing("a", number), 1500, 0)

@@ -15,7 +15,6 @@ from minitopo_dc.link import (
     Bernoulli,
     Capacity,
     CapacityLeg,
-    ConstantCapacity,
     ConstantDelay,
     GilbertElliott,
     LegParameters,
@@ -99,8 +98,8 @@ LOSSY = {"loss": EVERY_SECOND_LOST}
 CURED = {"loss": Bernoulli(1.0), "retuned": {"loss": Bernoulli(0.0)}}
 GRANT = {"grant_ns": 8 * MS}
 ONE_TWO_THREE = {"capacity": opportunities(1, 2, 3)}
-TWICE = {"retuned": {"capacity": ConstantCapacity(2 * MBPS_12)}}
-SLOW = {"capacity": 100_000, "retuned": {"capacity": ConstantCapacity(100_000)}}
+TWICE = {"retuned": {"capacity": make_capacity(2 * MBPS_12)}}
+SLOW = {"capacity": 100_000, "retuned": {"capacity": make_capacity(100_000)}}
 FARTHER = {"delay": ConstantDelay(10 * MS), "retuned": {"delay": ConstantDelay(20 * MS)}}
 CASES: list[tuple[dict[str, Any], str, str]] = [
     # A leg, what happens to it at which time (ms), and when packets 0, 1, ... come out.
@@ -149,7 +148,7 @@ def test_what_comes_out_is_what_was_worked_out(
 @pytest.mark.parametrize("rlc", [None, RlcParameters()])
 def test_what_is_larger_than_the_mtu_is_dropped_before_the_queue(rlc: RlcParameters | None) -> None:
     parameters = LegParameters(mtu_bytes=1400, delay=ConstantDelay(0))
-    leg = make_any(parameters, ConstantCapacity(12_000_000), Random(1), rlc)
+    leg = make_any(parameters, make_capacity(12_000_000), Random(1), rlc)
     leg.start(0)
     assert [leg.push(size, size, 0) for size in (1400, 1401, 60)] == [True, False, True]
     assert leg.poll(1000 * MS) == [1400, 60]
@@ -291,6 +290,6 @@ def test_a_new_capacity_revives_an_ended_leg() -> None:
     leg.push(0, 1500, 0)
     leg.push(1, 1500, 0)
     leg.poll(5 * MS)
-    leg.retune(10 * MS, capacity=ConstantCapacity(MBPS_12))
+    leg.retune(10 * MS, capacity=make_capacity(MBPS_12))
     assert leg.push(2, 1500, 10 * MS)
     assert drain(leg) == [(11 * MS, 1), (12 * MS, 2)]

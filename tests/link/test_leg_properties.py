@@ -20,7 +20,6 @@ from minitopo_dc.link import (
     Bernoulli,
     Capacity,
     CapacityLeg,
-    ConstantCapacity,
     ConstantDelay,
     GilbertElliott,
     LegParameters,
@@ -149,7 +148,7 @@ def test_departures_and_drops_are_those_of_a_plain_drop_tail_queue(
 ) -> None:
     leg: CapacityLeg[int] = CapacityLeg(
         LegParameters(queue_packets=limit, delay=ConstantDelay(0)),
-        ConstantCapacity(RATE),
+        make_capacity(RATE),
         Random(1),
     )
     now, free = 0, Fraction(0)

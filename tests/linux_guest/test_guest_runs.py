@@ -18,10 +18,10 @@ from minitopo_dc import linux_guest
 from minitopo_dc.clocks import run_obstacle, run_scenario
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.linux_guest import guest
-from minitopo_dc.results.logs import connection_log
 from minitopo_dc.results.measures.delays import packet_delays
 from minitopo_dc.results.run_result import RunResult
 from tests.linux_guest.guests import DIRECTION, LEG, multipath, needs_guest, run, scenario
+from tests.studies.digests import module
 
 pytestmark = needs_guest
 TRACED = {"packet_trace": True}
@@ -52,7 +52,7 @@ def test_captures_and_samples_of_a_guest_make_the_log_of_a_connection(tmp_path: 
     virtual = {"capture": ["client", "server"]}
     kept = tmp_path / "run"
     run_scenario(scenario(options={"tcp_info": True}, virtual=virtual), kept)
-    log = connection_log(kept)
+    log = module("mesh", "connection").connection_log(kept)
     framed = -(-300_000 // 16_384) * 53 + 716
     assert log.packets["bytes"].sum() == 300_000 + framed
     delays = log.packets["received_s"] - log.packets["sent_s"]

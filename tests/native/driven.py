@@ -49,15 +49,8 @@ class DrivenLeg(NativeLeg, AnyLeg[int]):
         return from_c_time(self._lib.leg_next_timeout(self.pointer))
 
     def flush(self, now: int, which: Callable[[int], bool] = lambda _: True) -> list[int]:
-        """Take packets out of the queue; return those that :meth:`push` had promised."""
-        handle = self._ffi.new_handle(which)
-        statistics = self.statistics()
-        room = statistics.queue_packets + statistics.air_packets
-        numbers = self._ffi.new("uintptr_t[]", max(room, 1))
-        count = self._lib.leg_flush_numbers(
-            self.pointer, now, self._lib.python_which, handle, numbers, room
-        )
-        return list(numbers[0:count])
+        """Raise NotImplementedError, as only data recovery does it, which is in Python alone."""
+        raise NotImplementedError
 
     @property
     def mean_delay_ns(self) -> int:
@@ -126,7 +119,7 @@ class DrivenReports(NativeReportMaker):
 
     def push(self, sn: int, size: int, leg: int) -> None:
         """Count a PDU with an SDU of `size` bytes that arrived on `leg`."""
-        self._lib.report_maker_push(self.pointer, sn, size, leg)
+        library().lib.receive_note(self._entity.pointer, sn, size, leg)
 
 
 class DrivenTransmitter(NativeTransmitter):

@@ -164,8 +164,6 @@ def transmitter(rng: Random, steps: int) -> None:
             leg.poll(now)
             leg.dropped()
     entity.dropped()
-    for leg in legs:
-        leg.flush(now, lambda number: number % 2 == 0)
 
 
 def some_report(rng: Random, legs: int, sent: int) -> bytes:

@@ -34,7 +34,6 @@ static void check(int holds, const char *rule)
 
 typedef struct {
     receive *entity;
-    report_maker *reports;
     int bits, legs, ordered;
     int64_t now, delivered, last;
 } tried;
@@ -49,7 +48,6 @@ static tried begin(int is_hostile)
 
     made.ordered = is_hostile ? (int)below(3) : DELIVERY_IN_ORDER;
     made.entity = receive_new(made.bits, timer, made.legs, made.ordered, is_hostile && below(2));
-    made.reports = report_maker_new(made.entity, made.bits, made.legs);
     return made;
 }
 
@@ -69,7 +67,7 @@ static void arrive(tried *of, int64_t count)
     int leg = (int)below(of->legs);
     int64_t sn = count & ((INT64_C(1) << of->bits) - 1);
 
-    report_maker_push(of->reports, sn, (int)below(65536), leg);
+    receive_note(of->entity, sn, (int)below(65536), leg);
     receive_push_number(of->entity, sn, count, (uintptr_t)count, leg, of->now);
 }
 
@@ -116,12 +114,11 @@ static void end(tried *of, int is_hostile)
 
     poll_all(of, is_hostile);
     receive_status(of->entity, bitmap, (int)sizeof(bitmap));
-    report_maker_count(of->reports, seen);
+    receive_receptions(of->entity, seen);
     receive_count(of->entity, &found);
     for (int leg = 0; leg < of->legs; leg++)
         pdus += found.pdus[leg];
     check(pdus == of->delivered + found.duplicates + found.old + found.buffered, "each PDU is counted once");
-    report_maker_free(of->reports);
     receive_free(of->entity);
 }
 

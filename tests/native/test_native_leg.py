@@ -14,7 +14,6 @@ from minitopo_dc.link import (
     AnyLeg,
     Bernoulli,
     CapacityLeg,
-    ConstantCapacity,
     ConstantDelay,
     GilbertElliott,
     LegParameters,
@@ -23,6 +22,7 @@ from minitopo_dc.link import (
     RlcMode,
     RlcParameters,
     UniformDelay,
+    make_capacity,
     make_leg,
 )
 from minitopo_dc.link.codel import CoDel
@@ -48,7 +48,7 @@ gaps = st.one_of(st.just(0), st.integers(0, 3 * MS), st.integers(0, 400 * MS))
 
 def change(data: st.DataObject, leg_of_each: tuple[AnyLeg[Any], DrivenLeg], now: int) -> None:
     """Something but a packet happens to both."""
-    kinds = ["start", "up", "delay", "loss", "capacity", "flush"]
+    kinds = ["start", "up", "delay", "loss", "capacity"]
     has_rlc = isinstance(leg_of_each[0], RlcLeg)
     what = data.draw(st.sampled_from([*kinds, "block_error"] if has_rlc else kinds))
     changed: dict[str, st.SearchStrategy[Any]] = {
@@ -56,21 +56,17 @@ def change(data: st.DataObject, leg_of_each: tuple[AnyLeg[Any], DrivenLeg], now:
         "loss": losses,
         "block_error": block_errors,
     }
-    up, share = data.draw(st.booleans()), data.draw(st.integers(1, 3))
+    up = data.draw(st.booleans())
     value = data.draw(changed.get(what, capacities()))
-    flushed = []
     for leg in leg_of_each:
         if what == "start":
             leg.start(now)
         elif what == "up":
             leg.set_up(up, now)
-        elif what == "flush":
-            flushed.append(leg.flush(now, lambda packet: int(packet) // 4 % share == 0))
         elif what == "capacity":
             leg.retune(now, capacity=value())
         else:
             leg.retune(now, **{what: value})
-    assert flushed[:1] == flushed[1:]
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -104,7 +100,7 @@ def test_both_directions_of_a_leg_do_what_their_twins_do(
     legs: list[list[Any]] = []
     for make in (make_leg, DrivenLeg):
         parameters = LegParameters(delay=ConstantDelay(MS), queue_packets=None)
-        pair = [make(parameters, ConstantCapacity(2_000_003), Random(7), rlc) for rlc in (down, up)]
+        pair = [make(parameters, make_capacity(2_000_003), Random(7), rlc) for rlc in (down, up)]
         for way in (0, 1):
             pair[way].pair(pair[1 - way])
             pair[way].start(0)
@@ -129,8 +125,7 @@ def test_a_long_run_draws_the_same_delays_and_losses(delay: NormalDelay | Unifor
     """So many that the Mersenne Twister's state is made anew several times."""
     parameters = LegParameters(delay=delay, loss=GilbertElliott(0.01, 0.2, 0.1, 0.999))
     legs: list[AnyLeg[int]] = [
-        make(parameters, ConstantCapacity(20_000_007), Random(7))
-        for make in (CapacityLeg, DrivenLeg)
+        make(parameters, make_capacity(20_000_007), Random(7)) for make in (CapacityLeg, DrivenLeg)
     ]
     for number in range(4000):
         now = number * 600_000
@@ -146,7 +141,7 @@ def test_a_long_run_draws_the_same_delays_and_losses(delay: NormalDelay | Unifor
 @pytest.mark.parametrize("mode", ["am", "um"])
 @pytest.mark.parametrize("in_order", [True, False])
 def test_a_busy_leg_with_rlc_does_what_its_twin_does(mode: RlcMode, in_order: bool) -> None:
-    """Blocks of many SDUs and SDUs of many blocks, half of which fail; outages and flushes."""
+    """Blocks of many SDUs and SDUs of many blocks, half of which fail; outages."""
     rlc = RlcParameters(
         *(mode, MS),
         block_error=0.5,
@@ -159,17 +154,13 @@ def test_a_busy_leg_with_rlc_does_what_its_twin_does(mode: RlcMode, in_order: bo
     parameters = LegParameters(delay=NormalDelay(10 * MS, 3 * MS), loss=Bernoulli(0.01))
     draws = Random(3)
     legs: list[AnyLeg[int]] = [
-        make(parameters, ConstantCapacity(4_000_007), Random(7), rlc)
-        for make in (make_leg, DrivenLeg)
+        make(parameters, make_capacity(4_000_007), Random(7), rlc) for make in (make_leg, DrivenLeg)
     ]
     for number in range(1000):
         now, size = number * MS, draws.choice((40, 300, 1500))
         assert len({leg.push(number, size, now) for leg in legs}) == 1
         for leg in legs:
             leg.set_up(number % 100 > 50, now)  # down for longer than discardTimer
-        if number % 90 == 0:
-            flushed = [leg.flush(now, lambda packet: packet % 3 == 0) for leg in legs]
-            assert flushed[0] == flushed[1]
         while (due := legs[0].next_timeout()) is not None and due <= now:
             arrived = [leg.poll(now) for leg in legs]
             assert arrived[0] == arrived[1]
@@ -183,9 +174,9 @@ def test_a_busy_leg_with_rlc_does_what_its_twin_does(mode: RlcMode, in_order: bo
 def test_a_full_queue_of_a_discipline_does_what_its_twin_does(discipline: QueueDiscipline) -> None:
     """Half as much again as the leg carries, of all code points."""
     parameters = LegParameters(queue_packets=400, delay=ConstantDelay(0), discipline=discipline)
-    capacity = ConstantCapacity(11_999_993)
+    capacity = make_capacity(11_999_993)
     python: AnyLeg[Numbered] = CapacityLeg(parameters, capacity, Random(7))
-    native = DrivenLeg(parameters, ConstantCapacity(11_999_993), Random(7))
+    native = DrivenLeg(parameters, make_capacity(11_999_993), Random(7))
     for leg in (python, native):
         leg.start(0)
     for index in range(2000):
@@ -204,11 +195,5 @@ def test_a_full_queue_of_a_discipline_does_what_its_twin_does(discipline: QueueD
 
 
 def test_what_the_native_core_lacks_is_told() -> None:
-    class Curious(ConstantCapacity):
-        pass
-
-    parameters = LegParameters(delay=ConstantDelay(0))
-    with pytest.raises(InputError, match="capacity of class Curious"):
-        DrivenLeg(parameters, Curious(1), Random(1))
     with pytest.raises(InputError, match="number of 19 digits"):
-        DrivenLeg(LegParameters(delay=ConstantDelay(2**62)), ConstantCapacity(1), Random(1))
+        DrivenLeg(LegParameters(delay=ConstantDelay(2**62)), make_capacity(1), Random(1))

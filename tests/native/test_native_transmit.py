@@ -180,7 +180,7 @@ def test_an_entity_does_what_its_twin_does(
         assert native.shown(now) == python.shown(now)
         dropped = native.entity.dropped(), python.entity.dropped()
         assert sorted(map(int, dropped[0])) == sorted(map(int, dropped[1]))
-        assert native.entity.feedback.statistics() == python.entity.feedback.statistics()
+        assert native.entity.feedback.counts() == python.entity.feedback.counts()
 
 
 def some_report(data: st.DataObject, tx_next: int, number: int, legs: int) -> bytes:
@@ -272,4 +272,4 @@ def test_reports_are_told_apart_as_by_the_twin() -> None:
         data = encode_report(Report(1, (LegReception(following, int(following > 0), 0, 0, 0),) * 2))
         for each in (python, native.feedback):
             each.push(data, 5)
-        assert native.feedback.statistics() == python.statistics()
+        assert native.feedback.counts() == python.counts()

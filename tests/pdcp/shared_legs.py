@@ -107,7 +107,7 @@ class SharedLegs:
                 data = bearer.reports.popleft()[1]
                 if bearer.entity.feedback is not None:
                     bearer.entity.feedback.push(data, self.now)
-                    assert not bearer.entity.feedback.statistics().reports_malformed
+                    assert not bearer.entity.feedback.counts()[2]
         self._changed()
 
     def _changed(self) -> None:

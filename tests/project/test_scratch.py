@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc import cli
+from minitopo_dc import cli, files
 from minitopo_dc.real import run_registry
 from minitopo_dc.scratch import remove_abandoned, scratch, scratch_prefix
 
@@ -73,5 +73,15 @@ def test_another_user_s_are_left_to_them(temporary: Path, monkeypatch: pytest.Mo
     prefix = scratch_prefix().rsplit("-", 2)[0]
     (temporary / f"{prefix}-1-x").mkdir()
     mine = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    monkeypatch.setattr("minitopo_dc.scratch.geteuid", lambda: mine + 1)
     assert remove_abandoned() == []
+
+
+def test_what_is_scratch_is_not_waited_for_on_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[int] = []
+    monkeypatch.setattr(files, "fsync", waited.append)
+    with scratch() as place:
+        files.write_whole(place / "a", "text")
+        assert not waited
+        files.write_whole(place.parent / "b", "text")
+        assert len(waited) == 1

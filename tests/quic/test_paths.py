@@ -16,8 +16,9 @@ from minitopo_dc.quic.events import PathDeleted, PathStatistics, PathUsable, Rea
 from minitopo_dc.quic.noq import NOQ
 from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.stack import Stack
-from tests.quic.conftest import MakePair
-from tests.quic.extension import STACKS_OF_ENDS
+from minitopo_dc.runners.addresses import Certificate
+from tests.quic.conftest import MakePair, configurations
+from tests.quic.extension import STACKS_OF_ENDS, needs_picoquic
 from tests.quic.pair import CLIENTS, SERVER, Network, Pair, content
 
 
@@ -286,6 +287,26 @@ def test_whatever_is_done_to_paths_every_byte_is_right_or_the_end_has_a_reason(
         else:  # noq's keep-alives hold a connection on which picoquic sends no data
             assert (stack, server_stack) == (NOQ, PICOQUIC)
             assert all(path.backup for path in pair.server.connection.paths())
+
+
+@needs_picoquic
+def test_bbr_over_two_paths_that_lose_packets_carries_nearly_twice_what_one_does(
+    files: Certificate,
+) -> None:
+    """Acknowledgements of both paths come on one, whose counters are not the other's."""
+
+    def goodput_mbps(paths: int) -> float:
+        PICOQUIC.seed(1)
+        ends = configurations(files, PICOQUIC, congestion_control="bbr", max_paths=2)
+        size = paths * 4_000_000
+        with Pair(*ends, Network(rate_mbps=20, delay_ms=30, loss=0.01)) as pair:
+            pair.connected()
+            open_paths(pair, *range(1, paths))
+            begin = pair.elapsed_s
+            pair.wait_for(pair.get(size))
+            return size * 8e-6 / (pair.elapsed_s - begin)
+
+    assert goodput_mbps(2) > 1.7 * goodput_mbps(1)
 
 
 def act(pair: Pair, action: str, number: int) -> None:

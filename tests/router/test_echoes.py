@@ -7,20 +7,10 @@ import pytest
 from minitopo_dc.router.drivers import EchoSender, answering
 
 
-class Written:
-    """A policy that notes what it is told."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[int, int, int]] = []
-
-    def echo_answered(self, leg: int, round_trip: int, now: int) -> None:
-        self.told.append((leg, round_trip, now))
-
-
 def test_each_leg_is_measured_from_its_request_to_its_answer() -> None:
-    policy, sent, answers = Written(), list[bytes](), list[bytes]()
+    told, sent, answers = list[tuple[int, ...]](), list[bytes](), list[bytes]()
     ways = [lambda data, _now: sent.append(data)] * 2
-    sender = EchoSender(policy, ways, interval=100)
+    sender = EchoSender(lambda *answer: told.append(answer), ways, interval=100)
     assert sender.next_timeout() is None
     sender.start(1000)
     assert sender.next_timeout() == 1000
@@ -31,16 +21,17 @@ def test_each_leg_is_measured_from_its_request_to_its_answer() -> None:
         answer(data, 1010)
     for leg, take in enumerate(sender.takers()):
         take(answers[leg], 1030 + leg)
-    assert policy.told == [(0, 30, 1030), (1, 31, 1031)]
+    assert told == [(0, 30, 1030), (1, 31, 1031)]
 
 
 @pytest.mark.parametrize(
     "data", [b"", b"\x01" + bytes(8), b"\x02" + bytes(7), b"\x02\x7f" + bytes(7)]
 )
 def test_what_is_no_answer_to_a_request_of_the_past_is_ignored(data: bytes) -> None:
-    policy = Written()
-    EchoSender(policy, [lambda _data, _now: None], interval=1).takers()[0](data, 5)
-    assert policy.told == []
+    told: list[tuple[int, ...]] = []
+    ways = [lambda _data, _now: None]
+    EchoSender(lambda *answer: told.append(answer), ways, interval=1).takers()[0](data, 5)
+    assert told == []
 
 
 def test_only_requests_are_answered() -> None:

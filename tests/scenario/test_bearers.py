@@ -16,6 +16,7 @@ from minitopo_dc.scenario import DuplicationSettings, Pdcp, Scenario
 from minitopo_dc.scenario.addresses import client_gateway
 from minitopo_dc.scenario.element import ReportPath, TransmitBearer
 from minitopo_dc.scenario.pdcp import FlowControlSettings
+from minitopo_dc.scenario.resolve import resolve_scenario
 from minitopo_dc.topologies.two_path import TwoPath
 from minitopo_dc.workloads import Measurement
 
@@ -256,3 +257,39 @@ def test_a_timer_of_a_file_is_a_timer_and_is_printed_as_its_setting(
     made = Pdcp.check({"t_reordering_ms": setting}, "test")
     assert made.t_reordering_ms == timer
     assert made.model_dump()["t_reordering_ms"] == printed
+
+
+XN: dict[str, Any] = {"split_uplink": True, "uplink_pdcp": {"xn_ms": 8}, "primary_leg": 2}
+
+
+def test_xn_of_an_uplink_delays_what_goes_by_its_other_legs() -> None:
+    changes = [{"at_s": 1, "delay_ms": 40}, {"at_s": 2, "loss_percent": 1}]
+    leg = {"downlink": {"rate_mbps": 20, "delay_ms": 10}, "uplink": {"changes": changes}}
+    given = scenario(legs=[leg] * 3, **XN)
+    ran = resolve_scenario(given)
+    assert [made.uplink.delay_ms for made in ran.legs] == [18, 10, 18]
+    assert [[it.delay_ms for it in made.uplink.changes] for made in ran.legs] == [
+        *([48, None], [40, None], [48, None])
+    ]
+    assert [made.downlink for made in ran.legs] == [made.downlink for made in given.legs]
+    assert resolve_scenario(ran) is ran
+
+
+def test_a_leg_stays_the_nearest_one_whatever_xn_adds() -> None:
+    fields: Any = XN | {"uplink_pdcp": {"xn_ms": 8, "legs": [2, 1]}, "primary_leg": "nearest"}
+    legs = [{"downlink": {"rate_mbps": 20, "delay_ms": delay}} for delay in (10, 11)]
+    assert resolve_scenario(scenario(legs=legs, **fields)).leg_numbers == (1, 2)
+
+
+def test_what_has_no_bearer_has_no_xn() -> None:
+    given = scenario(mode="sc", **XN)
+    assert resolve_scenario(given) is given
+
+
+def test_xn_of_an_uplink_that_cannot_be_is_refused() -> None:
+    curved = LEG | {"uplink": {"delay_curve": "power"}}
+    with pytest.raises(SettingsError, match=r"uplink_pdcp.xn_ms: legs.0.uplink: allowed: delay_ms"):
+        resolve_scenario(scenario(legs=[curved] * 2, **XN))
+    flow = {"mode": "dc", "uplink_pdcp": {"xn_ms": 3}}
+    with pytest.raises(SettingsError, match=r"flows.0.uplink_pdcp.xn_ms: allowed: in a scenario"):
+        scenario(flow, split_uplink=True)

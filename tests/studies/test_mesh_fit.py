@@ -11,8 +11,6 @@ import pandas as pd
 import pytest
 
 from minitopo_dc.results.files import ResultError
-from minitopo_dc.results.logs import connection_log
-from minitopo_dc.results.logs.connection import ConnectionLog, Cut
 from minitopo_dc.results.measures.named import with_measures
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
@@ -21,7 +19,9 @@ from tests import REPOSITORY
 from tests.studies.digests import module, program
 from tests.virtual.scenarios import rows, scenario
 
-features, limits = (module("mesh", name) for name in ("features", "limits"))
+connection, features, limits = (
+    module("mesh", name) for name in ("connection", "features", "limits")
+)
 
 OPTIMUM = 100_000.0
 """Bytes: 8 Mbit/s and 0.1 s."""
@@ -58,7 +58,7 @@ def test_an_idle_fast_leg_has_its_delay_and_neither_loss_nor_disorder(tmp_path: 
 
 def test_what_never_arrived_is_what_the_leg_dropped(tmp_path: Path) -> None:
     counted = run(tmp_path, {"rate_mbps": 50, "delay_ms": 10, "loss_percent": 2})
-    log = connection_log(tmp_path)
+    log = connection.connection_log(tmp_path)
     missing = int(log.packets["received_s"].isna().sum())
     assert 0 <= counted["dropped_loss"] - missing <= 2  # all but a few packets have content
     assert missing > 5
@@ -114,7 +114,7 @@ def test_dispersion_is_nought_of_a_clock_one_of_poisson_and_large_of_bursts() ->
     assert math.isnan(features.dispersion(np.ones(5), 10))
 
 
-def logged(windows: list[tuple[float, int, float]], cuts: tuple[Cut, ...] = ()) -> ConnectionLog:
+def logged(windows: list[tuple[float, int, float]], cuts: tuple[Any, ...] = ()) -> Any:
     """A connection of 1 s; each window with its time and threshold."""
     packets = pd.DataFrame(
         [(number, 0.01 * number, 0.01 * number + 0.05, 1200) for number in range(96)],
@@ -124,7 +124,7 @@ def logged(windows: list[tuple[float, int, float]], cuts: tuple[Cut, ...] = ()) 
     columns = ["time_s", "cwnd_bytes", "in_flight_bytes", "ssthresh_bytes"]
     table = pd.DataFrame([(t, cwnd, cwnd, at) for t, cwnd, at in windows], columns=columns)
     lost = tuple(number for cut in cuts for number in cut.lost)
-    return ConnectionLog(packets, 48, table, lost, cuts, 0.1)
+    return connection.ConnectionLog(packets, 48, table, lost, cuts, 0.1)
 
 
 NONE = math.nan
@@ -137,14 +137,14 @@ GROWING = [(0.0, 20_000, NONE), (0.2, 60_000, NONE)]
         ([*GROWING, (0.4, 120_000, NONE)], (), "normal"),
         ([*GROWING, (0.4, 60_000, 60_000.0)], (), "early exit"),
         ([*GROWING, (0.4, 120_000, 120_000.0)], (), "normal"),
-        ([*GROWING, (0.4, 42_000, 42_000.0)], (Cut(0.4, 60_000, (7,)),), "normal"),
-        ([*GROWING, (0.4, 42_000, 42_000.0)], (Cut(0.4, 60_000, (5, 7)),), "normal"),
-        ([*GROWING, (0.4, 42_000, 42_000.0)], (Cut(0.4, 60_000, (5, 6)),), "false loss"),
-        ([*GROWING, (0.4, 50_000, 50_000.0)], (Cut(0.6, 60_000, (5,)),), "early exit"),
+        ([*GROWING, (0.4, 42_000, 42_000.0)], (connection.Cut(0.4, 60_000, (7,)),), "normal"),
+        ([*GROWING, (0.4, 42_000, 42_000.0)], (connection.Cut(0.4, 60_000, (5, 7)),), "normal"),
+        ([*GROWING, (0.4, 42_000, 42_000.0)], (connection.Cut(0.4, 60_000, (5, 6)),), "false loss"),
+        ([*GROWING, (0.4, 50_000, 50_000.0)], (connection.Cut(0.6, 60_000, (5,)),), "early exit"),
     ],
 )
 def test_a_behaviour_follows_from_window_threshold_and_losses(
-    windows: list[tuple[float, int, float]], cuts: tuple[Cut, ...], kind: str
+    windows: list[tuple[float, int, float]], cuts: tuple[Any, ...], kind: str
 ) -> None:
     assert limits.behaviour_of(logged(windows, cuts), OPTIMUM / 0.1 * 8).kind == kind
 

@@ -13,9 +13,8 @@ import pytest
 from minitopo_dc.pdcp import LegReport, LegView, split_policy
 from minitopo_dc.runs.element_settings import leg_seed, router_settings
 from minitopo_dc.scenario.addresses import client_address, server_address
-from minitopo_dc.virtual.core import Core, NativeCore
-from minitopo_dc.virtual.loop import START_NS
-from minitopo_dc.virtual.packet import Flow, Packet
+from minitopo_dc.virtual.core import Core
+from minitopo_dc.virtual.network import START_NS, Flow, Packet
 from minitopo_dc.virtual.run import run_virtual
 from tests.native.extension import needs_native
 from tests.virtual.scenarios import leg, scenario
@@ -29,7 +28,7 @@ class Downlink:
     """Both elements of a scenario; what comes out is noted with its time."""
 
     def __init__(self, directory: Path, core: str = "python", **fields: Any) -> None:
-        made = NativeCore(observed=True) if core == "native" else Core()
+        made = Core(None if core == "native" else "the test says so", observed=True)
         self.loop = made.loop
         self.arrived: list[tuple[int, int]] = []
         wanted = scenario(**fields)

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.runners.virtual import Received
 from minitopo_dc.virtual.host import EndHost, ReceiveBuffer
-from minitopo_dc.virtual.loop import START_NS, LoopTimer, VirtualLoop
-from minitopo_dc.virtual.packet import Flow, Packet
+from minitopo_dc.virtual.network import START_NS, Flow, LoopTimer, Packet, VirtualLoop
 
 FAR = START_NS * 1000
 

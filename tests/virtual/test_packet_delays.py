@@ -101,6 +101,8 @@ def test_xn_is_before_the_queue(tmp_path: Path) -> None:
     run(tmp_path, pdcp=LATE | XN, legs=[leg(), leg()])
     table = packet_delays(tmp_path).query("direction == 'downlink'")
     assert table["split_ms"].min() >= 5
+    whole = table[[f"{part}_ms" for part in NETWORK]].sum(axis="columns")
+    assert part_delay_ms(tmp_path, "packet_delay_p95_ms") == pytest.approx(whole.quantile(0.95))
 
 
 def test_retransmissions_are_in_rlc_and_gaps_in_reordering(tmp_path: Path) -> None:

@@ -18,15 +18,15 @@ from minitopo_dc import cli
 from minitopo_dc.capture import read_capture
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.results import path_rates
-from minitopo_dc.results.logs.quic import quic_log, server_recovery
+from minitopo_dc.results.logs.quic import server_recovery
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.scenario.element import Match
-from minitopo_dc.virtual.loop import START_NS
-from minitopo_dc.virtual.packet import Flow
+from minitopo_dc.virtual.network import START_NS, Flow
 from minitopo_dc.virtual.run import one_processor, run_virtual
 from tests.native.extension import needs_native
 from tests.quic.extension import needs_picoquic
+from tests.studies.digests import module
 from tests.studies.test_quic_of_2020 import needs_it
 from tests.virtual.scenarios import leg, rows, scenario
 
@@ -229,7 +229,8 @@ def test_qlogs_of_both_ends_and_recorded_windows_are_in_virtual_time(tmp_path: P
 def test_the_qlogs_of_aioquic_of_2020_say_what_those_of_today_say(tmp_path: Path) -> None:
     transport = "quic-aioquic-2020"
     run(tmp_path, transport=transport, congestion_control="reno", options={"qlog": True})
-    log, recovery = quic_log(tmp_path / "run"), server_recovery(tmp_path / "run")
+    log = module("mesh", "connection").connection_log(tmp_path / "run")
+    recovery = server_recovery(tmp_path / "run")
     delay_s = log.packets["received_s"] - log.packets["sent_s"]
     assert delay_s.min() >= 0.005  # of 10 ms, less the jitter
     assert log.packets["bytes"].max() == 1280

@@ -12,15 +12,17 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cache, partial
 from io import BytesIO
 from pathlib import Path
-from threading import Condition, Thread
+from threading import Condition, Lock, Thread
 from typing import Any, Final
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from minitopo_dc import plots
@@ -31,7 +33,7 @@ from minitopo_dc.clocks import build_missing
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.numbers import significant
 from minitopo_dc.plots import theme
-from minitopo_dc.pool import Pool
+from minitopo_dc.pool import Killed, Pool
 from minitopo_dc.results import client_rate, leg_series
 from minitopo_dc.results.measures.account import reordering_wait_ms
 from minitopo_dc.results.tables.runs import LEG_BYTES
@@ -98,9 +100,11 @@ _turns = Turns()
 
 
 def warm_up(form: Form) -> None:
-    """Run a form's first seed, so that all processes have begun when the first page is opened."""
+    """Answer a form's first seed, so that all processes have begun when a page is opened."""
     with suppress(MinitopoDcError), scratch() as place:
-        next(comparisons(form.ways(), form.seeds()[:1], place, lambda: False), None)
+        for made in comparisons(form.ways(), form.seeds()[:1], place, lambda: False):
+            picture_of(made)
+            break
 
 
 def comparisons(
@@ -258,12 +262,37 @@ def draw(comparison: Comparison, figure: Figure | None = None) -> Any:
     return grid
 
 
-def png_of(grid: Any) -> bytes:
-    """Return the figure of such axes as a PNG at the size of a screen."""
+def svg_of(comparison: Comparison) -> bytes:
+    """Return what `draw` makes as SVG, whose letters the browser draws."""
     file = BytesIO()
-    canvas: Any = FigureCanvasAgg(grid[0, 0].figure)
-    canvas.print_png(file)  # `savefig` would draw it twice
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        canvas: Any = FigureCanvasSVG(draw(comparison)[0, 0].figure)
+        canvas.print_svg(file)  # `savefig` would draw it twice
     return file.getvalue()
+
+
+@cache
+def _drawer() -> Pool:
+    return Pool(svg_of, 1)
+
+
+_drawing = Lock()
+
+
+def picture_of(comparison: Comparison) -> bytes:
+    """Return what `svg_of` does, from a process beside that which serves the pages.
+
+    Raises:
+        MinitopoDcError: the process was killed.
+    """
+    with _drawing:
+        [(_, picture)] = _drawer().results([(replace(comparison),)])
+    if isinstance(picture, Killed):
+        code = picture.exit_code
+        raise MinitopoDcError(f"no picture: the process that draws ended with exit code {code}")
+    if isinstance(picture, Exception):
+        raise picture
+    return bytes(picture)
 
 
 def _rates(axes: Axes, runs: Mapping[str, Mapping[Any, Any]], directory: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import mkdtemp
 from threading import Lock
@@ -17,7 +18,7 @@ import panel as pn
 from minitopo_dc import linux_guest, plots
 from minitopo_dc.campaign.store import load
 from minitopo_dc.cli.explore import free_port, serve
-from minitopo_dc.cli.explore.answer import Newest, comparisons, draw, png_of
+from minitopo_dc.cli.explore.answer import Newest, comparisons, draw, picture_of
 from minitopo_dc.cli.explore.form import (
     CARRIERS,
     REPEATED,
@@ -306,7 +307,7 @@ class Page:
         self.error = pn.pane.HTML("", styles={"color": RED, "font-weight": "600"})
         self.problems = pn.pane.HTML("", styles={**SMALL, "color": RED})
         self.time = pn.pane.HTML("", styles={**SMALL, "color": GREY})
-        self.picture = pn.pane.PNG(None, width=900)
+        self.picture = pn.pane.SVG(None, width=900, encode=True)
         self.notes = pn.pane.HTML("", styles=SMALL, width=900)
         mono = ":host textarea { font-family: monospace; font-size: 12px }"
         self.words = {
@@ -446,10 +447,7 @@ class Page:
             for number, comparison in enumerate(made):
                 if is_old():
                     break
-                self.verdict.object = html.escape(comparison.sentence)
-                self.alone.object = "<br>".join(map(html.escape, _alone(comparison)))
-                if comparison.roles is None:
-                    self.picture.object = png_of(draw(comparison))
+                self._tell(comparison)
                 self._keep(comparison)
                 if number == 0:
                     self.time.object = (
@@ -459,6 +457,15 @@ class Page:
         finally:
             if self.comparison is None or self.comparison.directory != place:
                 shutil.rmtree(place, ignore_errors=True)
+
+    def _tell(self, comparison: Comparison) -> None:
+        """Show the verdict, and the picture, which another process draws meanwhile."""
+        with ThreadPoolExecutor(1) as beside:
+            drawn = None if comparison.roles is not None else beside.submit(picture_of, comparison)
+            self.verdict.object = html.escape(comparison.sentence)
+            self.alone.object = "<br>".join(map(html.escape, _alone(comparison)))
+            if drawn is not None:
+                self.picture.object = drawn.result()
 
     def _keep(self, comparison: Comparison | None) -> None:
         """Keep a comparison in place of the former one, whose files are removed."""

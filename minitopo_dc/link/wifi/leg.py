@@ -34,7 +34,7 @@ from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.propagation import DelayModel, LossModel, Propagation
 from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.link.wifi.parameters import WifiStatistics, saturated_bps
-from minitopo_dc.link.wifi.station import Msdu, Station, TxopOutcome
+from minitopo_dc.link.wifi.station import Mpdu, Msdu, Station
 
 T = TypeVar("T")
 
@@ -213,11 +213,11 @@ class WifiLeg(QueuedLeg[T]):
         self._station.push(Msdu(packet, size, self._joined_packets, now, lost))
         return len(self._station.queue)
 
-    def _settle(self, outcome: TxopOutcome[T], now: int) -> None:
-        """Take in the outcome of a TXOP that ended at `now` (ns)."""
-        for mpdu in outcome.received:
+    def _settle(self, received: Sequence[Mpdu[T]], given_up: Sequence[Mpdu[T]], now: int) -> None:
+        """Take in what arrived by a TXOP that ended at `now` (ns), and what was given up."""
+        for mpdu in received:
             self._receiver.put(mpdu.sequence, mpdu.msdus)
-        for mpdu in outcome.given_up:
+        for mpdu in given_up:
             self._receiver.put(mpdu.sequence, ())
             self._dropped_radio += len(mpdu.msdus)
             self._dropped += [msdu.packet for msdu in mpdu.msdus if not msdu.lost]

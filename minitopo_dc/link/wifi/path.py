@@ -5,8 +5,9 @@ each other. A downlink packet meets the wires first, then the hops from the firs
 uplink packet meets the hops from the last to the first, then the wires. Rules:
 
 * Each link in series has its own queue and feeds the next one.
-* Both directions of a chain go on together (`ChainPair`), from event to event in the order of their
-  times: links of one may share a medium with links of the other. So polling late changes nothing.
+* Both directions of a chain go on together (`WifiPath.advance`), from event to event in the order
+  of their times: links of one may share a medium with links of the other. So polling late changes
+  nothing.
 * All but the first link's drops are of packets that :meth:`Chain.push` had promised, and the first
   link's are not.
 * Who watches the queue (room, what was served) sees the first link's; backlog and rate are of all.
@@ -17,7 +18,7 @@ uplink packet meets the hops from the last to the first, then the wires. Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from random import Random
 from typing import Any, TypeVar
 
@@ -30,32 +31,25 @@ from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.link.wifi.parameters import WifiParameters, WifiStatistics
 
 
-@dataclass(frozen=True, slots=True)
-class WiredPart:
-    """Wires before the hops: a rate (bit/s) and a delay (ns), of each direction for itself."""
-
-    rate_bps: int
-    delay_ns: int
-
-
 class WifiPath:
     """Both directions of a leg over WiFi.
 
     Args:
         hops: in the order of the downlink.
         rngs: of the mediums, one for each hop.
-        wired: what is before the first hop, if anything.
+        wired: rate (bit/s) and delay (ns) of wires before the first hop, of each direction for
+            itself; None: there are none.
     """
 
     def __init__(
         self,
         hops: Sequence[WifiParameters],
         rngs: Sequence[Random],
-        wired: WiredPart | None = None,
+        wired: tuple[int, int] | None = None,
     ) -> None:
         self._mediums = [WifiMedium(hop, rng) for hop, rng in zip(hops, rngs, strict=True)]
         self._wired = wired
-        self._pair = ChainPair()
+        self._chains: list[Chain[Any]] = []
 
     def leg(self, parameters: LegParameters, rng: Random, *, uplink: bool) -> AnyLeg[Any]:
         """Return one direction; make each of them once.
@@ -74,17 +68,28 @@ class WifiPath:
             WifiLeg(parameters if medium is order[-1] else between, medium, _split(rng))
             for medium in order
         ]
-        return Chain(self._with_wires(hops, between, rng, uplink=uplink), self._pair, hops)
+        chain = Chain(self._with_wires(hops, between, rng, uplink=uplink), self.advance, hops)
+        self._chains.append(chain)
+        return chain
+
+    def advance(self, now: int) -> None:
+        """Process the events of both directions of a chain up to `now` (ns), in order of time."""
+        while True:
+            events = [event for way in self._chains if (event := way.next_event()) is not None]
+            moment = min(events, default=now + 1)
+            if moment > now:
+                return
+            for chain in self._chains:
+                chain.step(moment)
 
     def _with_wires(
         self, hops: list[AnyLeg[Any]], queue: LegParameters, rng: Random, *, uplink: bool
     ) -> list[AnyLeg[Any]]:
         if self._wired is None:
             return hops
-        parameters = replace(queue, delay=ConstantDelay(self._wired.delay_ns))
-        wires: CapacityLeg[Any] = CapacityLeg(
-            parameters, make_capacity(self._wired.rate_bps), _split(rng)
-        )
+        rate, delay = self._wired
+        parameters = replace(queue, delay=ConstantDelay(delay))
+        wires: CapacityLeg[Any] = CapacityLeg(parameters, make_capacity(rate), _split(rng))
         return [*hops, wires] if uplink else [wires, *hops]
 
 
@@ -101,45 +106,26 @@ _CHAIN_COUNTERS = ("pushed_packets", "pushed_bytes", "delivered_packets", "deliv
 _MAXIMA = ("queue_max_packets", "mpdus_max")
 
 
-class ChainPair:
-    """Both directions of a chain, which run together."""
-
-    def __init__(self) -> None:
-        self._chains: list[Chain[Any]] = []
-
-    def join(self, chain: Chain[Any]) -> None:
-        """Add a direction, which then runs together with the other."""
-        self._chains.append(chain)
-
-    def advance(self, now: int) -> None:
-        """Process the events of both directions up to `now` (ns), in order of time."""
-        while True:
-            events = [event for way in self._chains if (event := way.next_event()) is not None]
-            moment = min(events, default=now + 1)
-            if moment > now:
-                return
-            for chain in self._chains:
-                chain.step(moment)
-
-
 class Chain(AnyLeg[T]):
     """One direction of a chain, a leg like any other. See the module's rules.
 
     Args:
-        links: in the order in which packets meet them; with `pair` in a fixed relation of times.
-        pair: both directions.
+        links: in the order in which packets meet them.
+        advance: runs both directions up to a time (ns).
         radio: those of the links that go down, the last of which has what :meth:`retune` changes.
     """
 
     def __init__(
-        self, links: Sequence[AnyLeg[Sized[T]]], pair: ChainPair, radio: Sequence[AnyLeg[Sized[T]]]
+        self,
+        links: Sequence[AnyLeg[Sized[T]]],
+        advance: Callable[[int], None],
+        radio: Sequence[AnyLeg[Sized[T]]],
     ) -> None:
         super().__init__()
         self._links = links
-        self._pair = pair
+        self._advance = advance
         self._radio = radio
         self._arrived: list[T] = []
-        pair.join(self)
 
     def next_event(self) -> int | None:
         """Return when something happens next to one of the links (ns), None if nothing will."""
@@ -159,14 +145,14 @@ class Chain(AnyLeg[T]):
 
     def push(self, packet: T, size: int, now: int) -> bool:
         """Take a packet of `size` bytes (> 0); return False if the first link drops or loses it."""
-        self._pair.advance(now)
+        self._advance(now)
         self._pushed_packets += 1
         self._pushed_bytes += size
         return self._links[0].push((packet, size), size, now)
 
     def poll(self, now: int) -> list[T]:
         """Return all that has arrived at the other end by `now`, in order of arrival."""
-        self._pair.advance(now)
+        self._advance(now)
         self._news = None
         arrived, self._arrived = self._arrived, []
         return arrived
@@ -177,20 +163,20 @@ class Chain(AnyLeg[T]):
 
     def start(self, now: int) -> None:
         """Start the time of all links: make `now` (ns) their time 0."""
-        self._pair.advance(now)
+        self._advance(now)
         for link in self._links:
             link.start(now)
 
     def set_up(self, up: bool, now: int) -> None:
         """Take the radio links of this direction up or down."""
-        self._pair.advance(now)
+        self._advance(now)
         self._up = up
         for link in self._radio:
             link.set_up(up, now)
 
     def flush(self, now: int, which: Callable[[T], bool] = lambda _: True) -> list[T]:
         """Take packets out of all links, by default all; return those that will not come."""
-        self._pair.advance(now)
+        self._advance(now)
         flushed = (link.flush(now, lambda sized: which(sized[0])) for link in self._links)
         return [packet for sizeds in flushed for packet, _ in sizeds]
 
@@ -203,7 +189,7 @@ class Chain(AnyLeg[T]):
         loss: LossModel | None = None,
     ) -> None:
         """Change delay or loss of the last radio link; a capacity raises ValueError."""
-        self._pair.advance(now)
+        self._advance(now)
         self._radio[-1].retune(now, capacity=capacity, delay=delay, loss=loss)
 
     @property
@@ -213,12 +199,12 @@ class Chain(AnyLeg[T]):
 
     def backlog_bytes(self, *, now: int) -> int:
         """Return the bytes that wait in any of the links."""
-        self._pair.advance(now)
+        self._advance(now)
         return sum(link.backlog_bytes(now=now) for link in self._links)
 
     def has_room(self, *, now: int, size: int) -> bool:
         """Return whether the first queue would take a packet of `size` bytes at `now`."""
-        self._pair.advance(now)
+        self._advance(now)
         return self._links[0].has_room(now=now, size=size)
 
     @property
@@ -228,17 +214,17 @@ class Chain(AnyLeg[T]):
 
     def served_packets(self, *, now: int) -> int:
         """Return the number of the last packet that left it, with all before it, by `now`."""
-        self._pair.advance(now)
+        self._advance(now)
         return self._links[0].served_packets(now=now)
 
     def service_end(self, *, now: int) -> int | None:
         """Return when packets leave the first queue next at the earliest (ns)."""
-        self._pair.advance(now)
+        self._advance(now)
         return self._links[0].service_end(now=now)
 
     def rate_bps(self, *, now: int) -> int:
         """Return the rate of the slowest link in bit/s; 0 when the direction is down."""
-        self._pair.advance(now)
+        self._advance(now)
         return min(link.rate_bps(now=now) for link in self._links)
 
     def statistics(self) -> LegStatistics:

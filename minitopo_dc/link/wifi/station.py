@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Generic, TypeVar
@@ -54,28 +54,20 @@ class Mpdu(Generic[T]):
     tries: int = 0
 
 
-@dataclass(slots=True)
-class TxopOutcome(Generic[T]):
-    """The outcome of a TXOP: MPDUs that arrived, and MPDUs given up."""
-
-    received: list[Mpdu[T]]
-    given_up: list[Mpdu[T]]
-
-
 class Station(Generic[T]):
     """Contends for the medium while it has something to send.
 
     Args:
         wifi: of the MAC.
         rng: draws back-offs and errors.
-        settle: takes what a TXOP has settled, at its end.
+        settle: takes the MPDUs that arrived by a TXOP, those given up, and when it ended (ns).
     """
 
     def __init__(
         self,
         wifi: WifiParameters,
         rng: Random,
-        settle: Callable[[TxopOutcome[T], int], None],
+        settle: Callable[[Sequence[Mpdu[T]], Sequence[Mpdu[T]], int], None],
     ) -> None:
         self.ready = NEVER
         self.backoff = Backoff(Random(rng.getrandbits(64)))
@@ -162,7 +154,8 @@ class Station(Generic[T]):
         """Learn what arrived, give up what has failed too often, send the rest again."""
         flying, self._flying = self._flying, []
         error = self._error()
-        outcome: TxopOutcome[T] = TxopOutcome([], [])
+        received: list[Mpdu[T]] = []
+        given_up: list[Mpdu[T]] = []
         failed = []
         for mpdu in flying:
             if not mpdu.msdus:
@@ -170,18 +163,18 @@ class Station(Generic[T]):
             if self._interrupted:
                 failed.append(mpdu)
             elif not collided and self._errors.random() >= error:
-                outcome.received.append(mpdu)
+                received.append(mpdu)
             else:
                 mpdu.tries += 1
                 kept = mpdu.tries <= self._wifi.retries
-                (failed if kept else outcome.given_up).append(mpdu)
+                (failed if kept else given_up).append(mpdu)
         self.collisions += collided
         self._again.extendleft(reversed(failed))
-        nothing = bool(failed) and not outcome.received and not outcome.given_up
+        nothing = bool(failed) and not received and not given_up
         self.backoff.draw(failed=nothing and not self._interrupted)
         self._interrupted = False
         self._contend()
-        self._settle(outcome, now)
+        self._settle(received, given_up, now)
 
     def count(self, airtime: int) -> None:
         """Count an airtime (ns) in which it had the medium alone."""

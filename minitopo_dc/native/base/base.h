@@ -125,10 +125,6 @@ static inline void *resized(void *old, size_t count, size_t size)
     {                                                                                              \
         return ring->values[--ring->tail & (ring->room - 1)];                                      \
     }                                                                                              \
-    static inline void name##_clear(name *ring)                                                    \
-    {                                                                                              \
-        ring->head = ring->tail = 0;                                                               \
-    }                                                                                              \
     static inline void name##_free(name *ring)                                                     \
     {                                                                                              \
         free(ring->values);                                                                        \

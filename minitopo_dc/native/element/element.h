@@ -21,7 +21,7 @@
 #define MAX_QUEUES 512
 #define MAX_TIMERS 1024
 #define MAX_WATCHED 512
-#define THROUGH_LEG 0x100 /* as in element/rules.py */
+#define THROUGH_LEG 0x100 /* as in real/element/rules.py */
 
 typedef struct datagram {
     struct datagram *next, *made_before; /* of those in no use; of all */

@@ -1,4 +1,4 @@
-/* Waiting for packets and moments: the twin of element/loop.py, which has the rules. It goes back to
+/* Waiting for packets and moments: the twin of real/element/loop.py, which has the rules. It goes back to
  * Python when something there is to be read, is due, or got a signal. */
 #include "element.h"
 

@@ -158,13 +158,6 @@ int leg_is_up(const leg *self)
     return self->up;
 }
 
-void leg_flush(leg *self, int64_t now, which_fn *which, void *context, carried_ring *flushed)
-{
-    self->kind->pause(self, now);
-    self->kind->take_out(self, now, which, context, flushed);
-    self->kind->resume(self, now);
-}
-
 /* Serve the rest of the packet in service, and all behind it, by another capacity, which is now the
  * leg's own. */
 void leg_set_capacity(leg *self, capacity *made, int64_t now)

@@ -1,4 +1,4 @@
-/* The twin of link/queue/codel.py. */
+/* The twin of link/codel.py. */
 #include "link.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* The twin of link/queue/pie.py. */
+/* The twin of DualPi2 in link/pie.py. */
 #include "link.h"
 
 #include <math.h>

@@ -66,23 +66,3 @@ void harq_miss(harq *self, int64_t before, int64_t begin)
             at->missed = earlier(at->missed, begin);
     }
 }
-
-static int is_needed(const block *what, const sdus *of)
-{
-    for (uint64_t i = 0; i < segment_ring_count(&what->segments); i++)
-        if (sdus_active(of, segment_ring_at(&what->segments, i)->number) != NULL)
-            return 1;
-    return 0;
-}
-
-void harq_purge(harq *self, const sdus *of)
-{
-    for (uint64_t count = block_ring_count(&self->waiting); count; count--) {
-        block next = block_ring_pop(&self->waiting);
-
-        if (is_needed(&next, of))
-            block_ring_push(&self->waiting, next);
-        else
-            segment_ring_free(&next.segments);
-    }
-}

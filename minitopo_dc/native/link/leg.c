@@ -13,13 +13,6 @@ static queued *head(const leg *self)
     return queue_ring_at(&self->plain.queue, 0);
 }
 
-static void push(leg *self, queued what)
-{
-    queue_ring_push(&self->plain.queue, what);
-    self->counters.queue_packets++;
-    self->counters.queue_bytes += what.size;
-}
-
 static queued left_queue(leg *self, queued what)
 {
     self->counters.queue_packets--;
@@ -35,12 +28,6 @@ static void serialise(leg *self, int64_t start)
         self->stopped = 1;
     else
         self->plain.finish = narrow((wide)finish + self->zero);
-}
-
-static void draw_head(leg *self)
-{
-    self->plain.head_bits = (int64_t)head(self)->size * 8;
-    self->plain.head_delay = delay_sample(&self->delay, &self->delay_random);
 }
 
 /* Let the discipline say which packet is the first, and mark or drop it; 0: none is left. */
@@ -69,7 +56,8 @@ static int choose(leg *self, int64_t now)
 /* The queue has a new first packet. */
 static void begin_service(leg *self, int64_t start)
 {
-    draw_head(self);
+    self->plain.head_bits = (int64_t)head(self)->size * 8;
+    self->plain.head_delay = delay_sample(&self->delay, &self->delay_random);
     if (self->up)
         serialise(self, start);
 }
@@ -97,7 +85,9 @@ static int64_t join(leg *self, carried what, int size, int lost, int ecn, int64_
 {
     if (self->stopped) /* also for what is so small that it would still have passed */
         return 0;
-    push(self, (queued){what, size, (short)lost, (short)ecn, self->joined, now});
+    queue_ring_push(&self->plain.queue, (queued){what, size, (short)lost, (short)ecn, self->joined, now});
+    self->counters.queue_packets++;
+    self->counters.queue_bytes += size;
     if (self->counters.queue_packets == 1) {
         if (!choose(self, now))
             return 1;
@@ -142,40 +132,14 @@ static int64_t next_timeout(const leg *self)
     return head(self)->lost ? own->finish : own->finish + own->head_delay;
 }
 
-static int64_t head_number(const leg *self)
-{
-    return self->counters.queue_packets ? head(self)->number : 0;
-}
-
 static int64_t first_number(leg *self)
 {
-    int64_t first = head_number(self);
+    int64_t first = self->counters.queue_packets ? head(self)->number : 0;
 
     if (first && self->discipline != NULL && self->discipline->kind->choose != NULL)
         for (uint64_t i = 1; i < queue_ring_count(&self->plain.queue); i++)
             first = earlier(first, queue_ring_at(&self->plain.queue, i)->number);
     return first;
-}
-
-static void take_out(leg *self, int64_t now, which_fn *which, void *context, carried_ring *flushed)
-{
-    int64_t first = head_number(self), count = self->counters.queue_packets;
-
-    for (; count; count--) {
-        queued next = left_queue(self, queue_ring_pop(&self->plain.queue));
-
-        if (!which(context, &next.what)) {
-            push(self, next);
-            continue;
-        }
-        self->counters.dropped_flush++;
-        if (next.lost)
-            release_packet(&self->hooks, next.what.packet);
-        else
-            carried_ring_push(flushed, next.what);
-    }
-    if (head_number(self) && head_number(self) != first && choose(self, now))
-        draw_head(self);
 }
 
 static void delay_changed(leg *self)
@@ -208,7 +172,6 @@ const leg_kind plain_leg = {
     .next_timeout = next_timeout,
     .pause = pause,
     .resume = resume,
-    .take_out = take_out,
     .delay_changed = delay_changed,
     .backlog_bytes = backlog_bytes,
     .first = first_number,

@@ -19,7 +19,7 @@ wide capacity_bits_until(const capacity *self, int64_t time);
 int64_t capacity_rate_at(const capacity *self, int64_t time);
 
 /* What is behind a leg's serialisation: the delay with its jitter, random loss, and packets in propagation,
- * which are serialised and have not arrived. The twins of link/propagation.py and loss.py: packets
+ * which are serialised and have not arrived. The twin of link/propagation.py: packets
  * keep their order, or (`overtakes`) each arrives at its own time as with netem, equal times in order. */
 
 enum { DELAY_CONSTANT, DELAY_NORMAL, DELAY_UNIFORM };
@@ -71,7 +71,8 @@ int64_t propagation_first(const propagation *self);
 /* The next one if it has arrived by `now`. */
 int propagation_take(propagation *self, int64_t now, carried *what);
 
-/* Queue disciplines, and the packets of a queue: the twin of the package link/queue, which has the rules. */
+/* Queue disciplines, and the packets of a queue: the twins of link/discipline.py, codel.py and pie.py, which have the
+ * rules. */
 
 enum { NOT_ECT, ECT_1, ECT_0, CE };
 enum { VERDICT_PASS, VERDICT_MARK, VERDICT_DROP };
@@ -144,9 +145,8 @@ static inline int64_t whole(const discipline *self, int number)
 
 extern const discipline_kind step_discipline, red_discipline, codel_discipline, pie_discipline, dualpi2_discipline;
 
-/* One direction of a leg, of any kind: the twin of link/any_leg.py, which has the rules. Time is an argument (ns). */
-
-typedef int which_fn(void *context, const carried *what);
+/* One direction of a leg, of any kind: the twin of link/any_leg.py, which has the rules. Time is an argument (ns).
+ * It is never flushed, as only data recovery does that, which the core in Python alone has. */
 
 /* How legs of a kind serve their queues. What is called has been advanced to the same moment, but for `pause`,
  * which does it, and `next_timeout`. */
@@ -160,8 +160,6 @@ typedef struct {
     /* Before something changes, and after it. */
     void (*pause)(leg *self, int64_t now);
     void (*resume)(leg *self, int64_t now);
-    /* As `leg_flush`. */
-    void (*take_out)(leg *self, int64_t now, which_fn *which, void *context, carried_ring *flushed);
     void (*delay_changed)(leg *self);
     int64_t (*backlog_bytes)(leg *self, int64_t now);
     /* The number of the first packet in the queue; 0: it is empty. */
@@ -223,8 +221,6 @@ int leg_poll(leg *self, int64_t now, carried *what);
 /* The next one that was LEG_TAKEN and will not come; 0: there is none. */
 int leg_dropped(leg *self, carried *what);
 int64_t leg_next_timeout(const leg *self);
-/* Take from the queue what `which` says; the taken ones that are not lost are in `flushed`. */
-void leg_flush(leg *self, int64_t now, which_fn *which, void *context, carried_ring *flushed);
 
 /* SDUs of a leg with RLC, from joining the queue until they arrive or are dropped: the twin of link/rlc/sdus.py. */
 
@@ -270,8 +266,6 @@ typedef struct {
 
 void sdus_begin(sdus *self, leg *of, const rlc_parameters *is);
 void sdus_end(sdus *self);
-/* The number behind the last active one's. */
-int64_t sdus_end_number(const sdus *self);
 /* NULL: it is gone. */
 rlc_sdu *sdus_active(const sdus *self, int64_t number);
 
@@ -336,7 +330,5 @@ block harq_new_block(harq *self, segment_ring segments, int64_t begin);
 int harq_outcome(harq *self, block *what, int64_t again);
 /* Let the receiver miss what was sent first before a moment, by the slot from `begin` on. */
 void harq_miss(harq *self, int64_t before, int64_t begin);
-/* Forget the blocks that carry nothing any more. */
-void harq_purge(harq *self, const sdus *of);
 
 #endif

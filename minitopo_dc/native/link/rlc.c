@@ -9,7 +9,9 @@ struct rlc {
     int64_t free;        /* from when on slots can be used */
     int64_t granted;     /* from when on the queue is sent */
     leg *other;          /* direction, if it has RLC too; or NULL */
-    int64_t begin, wake; /* of the next slot with work; when something happens */
+    int64_t begin, room; /* of the next slot with work; what it carries, in bits */
+    int64_t wake;        /* when something happens */
+    int64_t starts[161]; /* the capacity's time at the begin of each slot of a period, and of the whole */
     int64_t nacks;       /* of blocks that HARQ has given up since the last report of the receiver */
     int64_t reported;    /* the slot of the latest report that this direction has carried */
     leg_shown *shown, own; /* `own`, or memory of several processes */
@@ -77,16 +79,14 @@ static int64_t slot_end(const leg *self, int64_t begin)
 /* The capacity's time at the begin of a slot: it runs while slots of the direction do. */
 static int64_t capacity_time(const leg *self, wide begin)
 {
-    const rlc_parameters *is = &self->rlc->is;
-    const tdd_pattern *tdd = &is->tdd;
-    int64_t time = narrow(begin - self->zero), period, into;
+    const rlc *own = self->rlc;
+    int64_t time = narrow(begin - self->zero), period = own->is.slot * own->is.tdd.count, into;
 
-    if (!tdd->count)
+    if (!period)
         return time;
-    period = is->slot * tdd->count;
     into = since_origin(self, begin);
     into -= floor_div(into, period) * period;
-    return time - into + narrow((wide)period * tdd->before[into / is->slot] / tdd->before[tdd->count]);
+    return time - into + own->starts[into / own->is.slot];
 }
 
 static wide bits_until(const leg *self, wide begin)
@@ -94,13 +94,14 @@ static wide bits_until(const leg *self, wide begin)
     return capacity_bits_until(self->capacity, capacity_time(self, begin));
 }
 
-/* The begin of the first slot from `begin` on that carries a bit; NEVER: there is none. */
-static int64_t carrying(const leg *self, int64_t begin)
+/* The begin of the first slot from `begin` on that carries a bit, with its room; NEVER: there is none. */
+static int64_t carrying(leg *self, int64_t begin)
 {
     int64_t length = self->rlc->is.slot, through;
     wide work = bits_until(self, begin), low = 2, high;
 
-    if (bits_until(self, (wide)begin + length) > work)
+    self->rlc->room = narrow(bits_until(self, (wide)begin + length) - work);
+    if (self->rlc->room > 0)
         return begin;
     through = capacity_first_bit(self->capacity, capacity_time(self, begin));
     if (through == NEVER)
@@ -114,6 +115,7 @@ static int64_t carrying(const leg *self, int64_t begin)
         else
             low = middle + 1;
     }
+    self->rlc->room = narrow(bits_until(self, begin + low * length) - work);
     return narrow(begin + (low - 1) * length);
 }
 
@@ -382,8 +384,7 @@ static void carry(leg *self, int64_t begin)
 {
     rlc *own = self->rlc;
     int64_t now = slot_end(self, begin);
-    int64_t room = narrow(bits_until(self, now) - bits_until(self, begin));
-    int64_t control = status(self, begin);
+    int64_t room = own->room, control = status(self, begin);
     segment_ring segments;
 
     discard(self, begin);
@@ -458,27 +459,6 @@ static void resume(leg *self, int64_t now)
     plan(self);
 }
 
-static void take_out(leg *self, int64_t now, which_fn *which, void *context, carried_ring *flushed)
-{
-    sdus *of = &self->rlc->sdus;
-
-    for (int64_t number = of->front; number < sdus_end_number(of); number++) {
-        rlc_sdu *at = sdus_active(of, number);
-
-        if (at == NULL || at->complete || !which(context, &at->what))
-            continue;
-        sdus_give_up(of, at);
-        self->counters.dropped_flush++;
-        if (at->lost)
-            release_packet(&self->hooks, at->what.packet);
-        else
-            carried_ring_push(flushed, at->what);
-    }
-    harq_purge(&self->rlc->harq, of);
-    sdus_purge_again(of);
-    sdus_release(of, now);
-}
-
 static void delay_changed(leg *self)
 {
     (void)self;
@@ -516,7 +496,6 @@ static const leg_kind rlc_leg = {
     .next_timeout = next_timeout,
     .pause = advance,
     .resume = resume,
-    .take_out = take_out,
     .delay_changed = delay_changed,
     .backlog_bytes = backlog_bytes,
     .first = first_number,
@@ -534,6 +513,9 @@ void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_rand
     made->own = (leg_shown){INT64_MIN, 0, INT64_MIN, 0, INT64_MIN, 0};
     made->shown = &made->own;
     made->begin = made->wake = NEVER;
+    for (int64_t slot = 0; slot <= is->tdd.count && is->tdd.count; slot++)
+        made->starts[slot] =
+            narrow((wide)is->slot * is->tdd.count * is->tdd.before[slot] / is->tdd.before[is->tdd.count]);
     sdus_begin(&made->sdus, self, is);
     self->rlc = made;
     self->slot_lead = is->slot_lead;

@@ -35,7 +35,7 @@ rlc_sdu *sdus_active(const sdus *self, int64_t number)
     return at->gone ? NULL : at;
 }
 
-int64_t sdus_end_number(const sdus *self)
+static int64_t end_number(const sdus *self)
 {
     return self->front + (int64_t)rlc_sdu_ring_count(&self->active);
 }
@@ -67,7 +67,7 @@ void sdus_take_back(sdus *self)
 static rlc_sdu *queued_from(const sdus *self, int64_t *number, int is_whole)
 {
     *number = later(*number, self->front);
-    for (; *number < sdus_end_number(self); ++*number) {
+    for (; *number < end_number(self); ++*number) {
         rlc_sdu *at = sdus_active(self, *number);
 
         if (at != NULL && at->unsent && !(is_whole && at->unsent < at->bits))

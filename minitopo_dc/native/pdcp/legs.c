@@ -44,14 +44,6 @@ int64_t leg_bytes_within(leg *of, int64_t now, int64_t time)
 
 #define MIN_PACKETS 2
 
-void bearer_leg_begin(bearer_leg *self, leg *of, int header, int64_t lead)
-{
-    self->leg = of;
-    self->header = header;
-    self->lead = lead;
-    self->settled = self->serves = 1;
-}
-
 void bearer_leg_end(bearer_leg *self, const packet_hooks *hooks)
 {
     distant_free(self->distant, hooks);
@@ -159,8 +151,10 @@ static int64_t sent_up_to(sent_counts *sent, int64_t next_count)
     return sent->covered;
 }
 
-int feedback_take(feedback *self, int64_t number, const reception *legs, int64_t now)
+int transmit_report(transmit *of, int64_t number, const reception *legs, int64_t now)
 {
+    feedback *self = of->heard;
+
     for (int leg = 0; leg < self->legs; leg++)
         if (legs[leg].next_count > self->sent[leg].next_count)
             return REPORT_IMPOSSIBLE;
@@ -168,7 +162,6 @@ int feedback_take(feedback *self, int64_t number, const reception *legs, int64_t
         return REPORT_STALE;
     self->number = number;
     self->at = now;
-    self->has_report = 1;
     for (int leg = 0; leg < self->legs; leg++) {
         int64_t sent = sent_up_to(&self->sent[leg], legs[leg].next_count);
 
@@ -184,12 +177,12 @@ int feedback_take(feedback *self, int64_t number, const reception *legs, int64_t
     return REPORT_TAKEN;
 }
 
-int64_t feedback_next_count(const feedback *self)
+int64_t transmit_next_count(const transmit *of)
 {
     int64_t highest = 0;
 
-    for (int leg = 0; leg < self->legs; leg++)
-        highest = later(highest, self->sent[leg].next_count);
+    for (int leg = 0; of->heard != NULL && leg < of->legs; leg++)
+        highest = later(highest, of->heard->sent[leg].next_count);
     return highest;
 }
 

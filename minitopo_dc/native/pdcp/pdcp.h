@@ -14,8 +14,8 @@ typedef struct {
 } sent_counts;
 
 typedef struct {
-    int legs, has_report;
-    int64_t number, at;
+    int legs;
+    int64_t number, at; /* number 0: there is no report */
     sent_counts sent[MAX_LEGS];
     leg_report reports[MAX_LEGS];
 } feedback;
@@ -23,8 +23,6 @@ typedef struct {
 enum { REPORT_TAKEN, REPORT_STALE, REPORT_IMPOSSIBLE };
 
 void feedback_sent(feedback *self, int leg, int64_t count);
-int feedback_take(feedback *self, int64_t number, const reception *legs, int64_t now);
-int64_t feedback_next_count(const feedback *self);
 void feedback_end(feedback *self);
 
 /* The legs of a bearer's transmitting entity: the twins of pdcp/transmitting/legs.py, distant_leg.py
@@ -138,7 +136,6 @@ typedef struct {
     distant_leg *distant; /* NULL: there is no backhaul */
 } bearer_leg;
 
-void bearer_leg_begin(bearer_leg *self, leg *of, int header, int64_t lead);
 void bearer_leg_end(bearer_leg *self, const packet_hooks *hooks);
 /* SDUs in its queue, or given to it, and their bytes: not what is on a backhaul. */
 int64_t bearer_leg_queued(const bearer_leg *self, int64_t *bytes);
@@ -174,7 +171,6 @@ struct transmit {
     int64_t mask, next, wake;
     policy *split;
     feedback *heard; /* NULL: no reports */
-    leg *states[MAX_LEGS];
     bearer_leg access[MAX_LEGS];
     waiting_ring waiting;
     int64_t buffer_packets, buffer_bytes, discard, waiting_bytes;
@@ -186,8 +182,6 @@ struct transmit {
     transmit_counters counters;
 };
 
-void transmit_begin(transmit *self, packet_hooks hooks);
-void transmit_end(transmit *self);
 /* 0: dropped, and released. */
 int transmit_push(transmit *self, void *sdu, int size, int64_t now);
 
@@ -284,24 +278,15 @@ struct receive {
     int64_t room, stored;
     int64_t *given_up; /* of SN: 1 + the COUNT given up last with it, or 0; NULL: none ever was */
     int64_t leg_next[MAX_LEGS];
+    reception seen[MAX_LEGS]; /* for reports */
+    int64_t highest;          /* COUNT after the highest that they know of all legs */
     packet_ring ready;
     receive_counters counters;
 };
 
-void receive_begin(receive *self, int sn_bits, int64_t t_reordering, int legs, int delivery, int keeps_order);
-void receive_end(receive *self);
 /* 0: discarded. `sn` may be any number that ends in it; `count` is that of its sender, -1: nobody knows it. */
 int receive_push(receive *self, int64_t sn, int64_t count, void *sdu, int leg, int64_t now);
 /* Move what is due into `ready`. */
 void receive_settle(receive *self, int64_t now);
-
-/* What a receiving entity's reports count: the twin of ReportMaker of pdcp/report.py, which also writes
- * them and says when. */
-struct report_maker {
-    const receive *of;
-    int legs;
-    int64_t mask, window, highest; /* COUNT after the highest of all legs */
-    reception found[MAX_LEGS];
-};
 
 #endif

@@ -9,7 +9,7 @@ int view_takes(transmit *of, int leg, int64_t now, int size)
 
 static int view_is_up(const transmit *of, int leg)
 {
-    return of->follows ? bearer_leg_is_up(&of->access[leg]) : leg_is_up(of->states[leg]);
+    return of->follows ? bearer_leg_is_up(&of->access[leg]) : leg_is_up(of->access[leg].leg);
 }
 
 int64_t view_backlog(transmit *of, int leg, int64_t now)
@@ -54,7 +54,7 @@ static int64_t view_pending_bytes(const transmit *of)
 
 const leg_report *view_report(const transmit *of, int leg, int64_t *at)
 {
-    if (of->heard == NULL || !of->heard->has_report)
+    if (of->heard == NULL || !of->heard->number)
         return NULL;
     *at = of->heard->at;
     return &of->heard->reports[leg];

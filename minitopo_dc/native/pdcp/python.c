@@ -67,51 +67,6 @@ int leg_dropped_number(leg *self, uintptr_t *number)
     return 1;
 }
 
-typedef struct {
-    int (*which)(void *context, uintptr_t number);
-    void *context;
-} choice;
-
-static int is_chosen(void *context, const carried *what)
-{
-    const choice *wanted = context;
-
-    return wanted->which(wanted->context, (uintptr_t)what->packet);
-}
-
-int leg_flush_numbers(leg *self, int64_t now, int (*which)(void *context, uintptr_t number), void *context,
-                      uintptr_t *numbers, int room)
-{
-    carried_ring flushed = {NULL, 0, 0, 0};
-    choice wanted = {which, context};
-    int count = 0;
-
-    leg_flush(self, now, is_chosen, &wanted, &flushed);
-    for (; carried_ring_count(&flushed); count++) {
-        uintptr_t number = (uintptr_t)carried_ring_pop(&flushed).packet;
-
-        if (count < room)
-            numbers[count] = number;
-    }
-    carried_ring_free(&flushed);
-    return count;
-}
-
-receive *receive_new(int sn_bits, int64_t t_reordering, int legs, int delivery, int keeps_order)
-{
-    receive *self = zeroed(1, sizeof(*self));
-
-    receive_begin(self, sn_bits, t_reordering, legs, delivery, keeps_order);
-    return self;
-}
-
-void receive_free(receive *self)
-{
-    if (self != NULL)
-        receive_end(self);
-    free(self);
-}
-
 int receive_push_number(receive *self, int64_t sn, int64_t count, uintptr_t number, int leg, int64_t now)
 {
     return receive_push(self, sn, count, (void *)number, leg, now);
@@ -131,7 +86,7 @@ transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *
 {
     transmit *self = zeroed(1, sizeof(*self));
 
-    transmit_begin(self, NOBODY);
+    self->hooks = NOBODY;
     self->mask = (INT64_C(1) << sn_bits) - 1;
     self->header = header;
     self->legs = legs;
@@ -146,10 +101,8 @@ transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *
         self->heard = zeroed(1, sizeof(feedback));
         self->heard->legs = legs;
     }
-    for (int i = 0; i < legs; i++) {
-        self->states[i] = states[i];
-        bearer_leg_begin(&self->access[i], states[i], header, lead);
-    }
+    for (int i = 0; i < legs; i++)
+        self->access[i] = (bearer_leg){.leg = states[i], .header = header, .lead = lead, .settled = 1, .serves = 1};
     return self;
 }
 
@@ -160,15 +113,8 @@ void transmit_mark_above(transmit *self, int64_t wait)
 
 void transmit_behind(transmit *self, int leg, const flow_control *control, const uint32_t *random)
 {
-    self->access[leg].distant = distant_new(control, random, self->states[leg], self->header);
+    self->access[leg].distant = distant_new(control, random, self->access[leg].leg, self->header);
     self->follows = 1;
-}
-
-void transmit_free(transmit *self)
-{
-    if (self != NULL)
-        transmit_end(self);
-    free(self);
 }
 
 int transmit_push_number(transmit *self, uintptr_t number, int size, int64_t now)

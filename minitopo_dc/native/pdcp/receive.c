@@ -82,8 +82,10 @@ static void adaptive_end(adaptive *self)
         extreme_ring_free(&self->longest[leg]);
 }
 
-void receive_begin(receive *self, int sn_bits, int64_t t_reordering, int legs, int delivery, int keeps_order)
+receive *receive_new(int sn_bits, int64_t t_reordering, int legs, int delivery, int keeps_order)
 {
+    receive *self = zeroed(1, sizeof(*self));
+
     self->legs = legs;
     self->in_order = delivery == DELIVERY_IN_ORDER;
     self->off = delivery == DELIVERY_OFF;
@@ -98,9 +100,10 @@ void receive_begin(receive *self, int sn_bits, int64_t t_reordering, int legs, i
     }
     self->room = 64;
     self->slots = zeroed((size_t)self->room, sizeof(slot));
+    return self;
 }
 
-void receive_end(receive *self)
+void receive_free(receive *self)
 {
     if (self->adaptive != NULL)
         adaptive_end(self->adaptive);
@@ -108,6 +111,7 @@ void receive_end(receive *self)
     free(self->slots);
     free(self->given_up);
     packet_ring_free(&self->ready);
+    free(self);
 }
 
 static slot *slot_of(const receive *self, int64_t count)
@@ -353,42 +357,25 @@ int receive_status(const receive *self, uint8_t *bitmap, int room)
     return used;
 }
 
-report_maker *report_maker_new(const receive *of, int sn_bits, int legs)
-{
-    report_maker *self = zeroed(1, sizeof(*self));
-
-    self->of = of;
-    self->legs = legs;
-    self->mask = (INT64_C(1) << sn_bits) - 1;
-    self->window = INT64_C(1) << (sn_bits - 1);
-    return self;
-}
-
-void report_maker_free(report_maker *self)
-{
-    free(self);
-}
-
-/* A PDU with an SDU of `size` bytes arrived on `leg`. */
-void report_maker_push(report_maker *self, int64_t sn, int size, int leg)
+void receive_note(receive *self, int64_t sn, int size, int leg)
 {
     int64_t lowest = self->highest - self->window;
     int64_t count = lowest + ((sn - lowest) & self->mask);
-    reception *found = &self->found[leg];
+    reception *seen = &self->seen[leg];
 
     if (count < 0)
         return; /* nobody sent it */
-    found->pdus++;
-    found->bytes += size;
-    found->next_count = later(found->next_count, count + 1);
+    seen->pdus++;
+    seen->bytes += size;
+    seen->next_count = later(seen->next_count, count + 1);
     self->highest = later(self->highest, count + 1);
 }
 
-void report_maker_count(const report_maker *self, reception *found)
+void receive_receptions(const receive *self, reception *found)
 {
     for (int leg = 0; leg < self->legs; leg++) {
-        found[leg] = self->found[leg];
-        found[leg].reordered = self->of->counters.waited[leg];
-        found[leg].reordering_ns = self->of->counters.waited_ns[leg];
+        found[leg] = self->seen[leg];
+        found[leg].reordered = self->counters.waited[leg];
+        found[leg].reordering_ns = self->counters.waited_ns[leg];
     }
 }

@@ -1,11 +1,6 @@
 #include "pdcp.h"
 
-void transmit_begin(transmit *self, packet_hooks hooks)
-{
-    self->hooks = hooks;
-}
-
-void transmit_end(transmit *self)
+void transmit_free(transmit *self)
 {
     while (waiting_ring_count(&self->waiting))
         release_packet(&self->hooks, waiting_ring_pop(&self->waiting).sdu);
@@ -20,6 +15,7 @@ void transmit_end(transmit *self)
     waiting_ring_free(&self->waiting);
     pdu_ring_free(&self->ready);
     sdu_ring_free(&self->expired);
+    free(self);
 }
 
 /* An SDU that was taken, and will not be sent. */
@@ -276,14 +272,4 @@ void transmit_count(const transmit *self, transmit_counters *found)
     found->xn_packets = -found->dropped_xn - self->reached;
     for (int leg = 0; leg < self->legs; leg++)
         found->xn_packets += found->pdus[leg];
-}
-
-int64_t transmit_next_count(const transmit *self)
-{
-    return self->heard == NULL ? 0 : feedback_next_count(self->heard);
-}
-
-int transmit_report(transmit *self, int64_t number_of, const reception *legs, int64_t now)
-{
-    return feedback_take(self->heard, number_of, legs, now);
 }

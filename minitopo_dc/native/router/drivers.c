@@ -158,18 +158,16 @@ static void receive_driver_free(void *object)
 {
     receive_driver *self = object;
 
-    report_maker_free(self->maker);
     receive_free(self->entity);
     free(self);
 }
 
-receive_driver *router_receive(router *self, receive *entity, report_maker *maker, const int *keys, int count)
+receive_driver *router_receive(router *self, receive *entity, const int *keys, int count)
 {
     receive_driver *made = zeroed(1, sizeof(*made));
 
     made->of = self;
     made->entity = entity;
-    made->maker = maker;
     made->legs = count;
     memcpy(made->keys, keys, (size_t)count * sizeof(*keys));
     begin(self, &made->timer, deliver, made, 0);
@@ -197,8 +195,7 @@ int receive_driver_position(const receive_driver *self, int key)
 
 void receive_driver_push(receive_driver *self, void *sdu, int size, int position, int64_t sn, int64_t count)
 {
-    if (self->maker != NULL)
-        report_maker_push(self->maker, sn, size, position);
+    receive_note(self->entity, sn, size, position);
     if (!receive_push(self->entity, sn, count, sdu, position, self->of->now))
         self->of->packets.release(sdu);
     deliver(self);

@@ -69,7 +69,6 @@ struct transmit_driver {
 struct receive_driver {
     router *of;
     receive *entity;
-    report_maker *maker; /* or NULL */
     int legs, keys[MAX_LEGS];
     int64_t delivered_bytes;
     timer timer;

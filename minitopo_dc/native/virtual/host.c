@@ -11,6 +11,13 @@
 typedef int receive_function(mdc_endpoint *, const uint8_t *, size_t, int, int, int, uint64_t);
 typedef int send_function(mdc_endpoint *, uint64_t);
 
+/* What leaves from `source` (-1: any) to `destination`, by its endpoint's numbers. */
+typedef struct {
+    int source, destination;
+    flow *flow;
+} way;
+
+DEFINE_RING(way_ring, way)
 DEFINE_RING(waiting_packets, packet *)
 
 struct host {
@@ -25,37 +32,18 @@ struct host {
     int64_t due; /* when Python is to step, whatever arrives */
     int ended;
     int64_t received_bytes;
-    flow **sends_on; /* by 1 + source, and destination */
-    int room;
+    way_ring sends_on;
 };
-
-static flow **place(host *self, int source, int destination)
-{
-    return &self->sends_on[(source + 1) * self->room + destination];
-}
-
-static void make_place(host *self, int highest)
-{
-    int room = self->room ? self->room : 8;
-    host before = *self;
-
-    if (highest < self->room)
-        return;
-    while (room <= highest)
-        room *= 2;
-    self->room = room;
-    self->sends_on = zeroed((size_t)(room + 1) * (size_t)room, sizeof(flow *));
-    for (int source = -1; source < before.room; source++)
-        for (int destination = 0; destination < before.room; destination++)
-            *place(self, source, destination) = *place(&before, source, destination);
-    free(before.sends_on);
-}
 
 static flow *flow_to(const host *self, int source, int destination)
 {
-    if (source < -1 || source >= self->room || destination < 0 || destination >= self->room)
-        return NULL;
-    return *place((host *)self, source, destination);
+    for (uint64_t i = 0; i < way_ring_count(&self->sends_on); i++) {
+        const way *at = way_ring_at(&self->sends_on, i);
+
+        if (at->source == source && at->destination == destination)
+            return at->flow;
+    }
+    return NULL;
 }
 
 static void put(flow *on, const uint8_t *data, size_t length)
@@ -149,7 +137,7 @@ static void host_free(void *object)
     host *self = object;
 
     waiting_packets_free(&self->waiting);
-    free(self->sends_on);
+    way_ring_free(&self->sends_on);
     free(self);
 }
 
@@ -174,8 +162,7 @@ void host_endpoint(host *self, void *endpoint, void *state, void *receive, void 
 
 void host_sends(host *self, flow *of, int source, int destination)
 {
-    make_place(self, source > destination ? source : destination);
-    *place(self, source, destination) = of;
+    way_ring_push(&self->sends_on, (way){source, destination, of});
 }
 
 static void take(host *self, packet *what)

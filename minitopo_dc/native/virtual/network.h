@@ -1,4 +1,4 @@
-/* A run's network in virtual time: its events, packets and flows. The twin of virtual/loop.py and virtual/packet.py,
+/* A run's network in virtual time: its events, packets and flows. The twin of virtual/network.py,
  * and of `entrance` and `arrive` of virtual/element.py. */
 #ifndef MINITOPO_NETWORK_H
 #define MINITOPO_NETWORK_H

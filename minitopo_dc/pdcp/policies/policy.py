@@ -62,6 +62,8 @@ def _refused(policy: str, what: str, low: float, high: float) -> PolicyError:
     return PolicyError(f"split policy {policy!r}: {what} {allowed}")
 
 
+NEEDS = ("reports", "flow_control", "echoes")
+"""The receiver's reports, what the legs' nodes want, and measurements of legs by echoes."""
 MAX_WORDS = 200
 """Characters of another's error that are quoted: one that holds a value is as long as this."""
 
@@ -132,33 +134,17 @@ def policy_parameters(name: str) -> tuple[str, ...]:
 def sees_legs(policy: object) -> bool:
     """Return whether a policy looks at its legs and has to be given views."""
     looks = bool(getattr(policy, "sees_legs", False))
-    return looks or needs_reports(policy) or needs_flow_control(policy)
+    return looks or not needs_of(policy).isdisjoint(("reports", "flow_control"))
 
 
-def needs_reports(policy: object) -> bool:
-    """Return whether a policy, or its class, cannot work without the receiver's reports."""
-    return bool(getattr(policy, "needs_reports", False))
-
-
-def needs_flow_control(policy: object) -> bool:
-    """Return whether a policy, or its class, needs the legs' nodes to say what they want."""
-    return bool(getattr(policy, "needs_flow_control", False))
-
-
-def needs_echoes(policy: object) -> bool:
-    """Return whether a policy, or its class, needs the legs to be measured by echoes."""
-    return bool(getattr(policy, "needs_echoes", False))
+def needs_of(policy: object) -> frozenset[str]:
+    """Return which of `NEEDS` a policy, or its class, cannot work without."""
+    return frozenset(need for need in NEEDS if getattr(policy, f"needs_{need}", False))
 
 
 def policy_needs(name: str) -> frozenset[str]:
-    """Return which of `reports`, `flow_control` and `echoes` a policy needs; none if unknown."""
-    factory = _POLICIES.get(name)
-    questions = {
-        "reports": needs_reports,
-        "flow_control": needs_flow_control,
-        "echoes": needs_echoes,
-    }
-    return frozenset(need for need, needs in questions.items() if needs(factory))
+    """Return which of `NEEDS` the policy of a name needs; none if it is unknown."""
+    return needs_of(_POLICIES.get(name))
 
 
 def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:

@@ -22,7 +22,6 @@ from typing import Final
 from minitopo_dc.pdcp.codec import PduError
 from minitopo_dc.pdcp.policies.view import LegReport
 from minitopo_dc.pdcp.report import LegReception, Report, StatusReport, decode_report
-from minitopo_dc.pdcp.statistics import FeedbackStatistics
 
 MAX_REMEMBERED = 1 << 18
 """PDUs a leg whose COUNTs are remembered until a report: as many as 18 bits of SN tell apart."""
@@ -76,9 +75,9 @@ class Feedback:
             if report.status is not None:
                 self.status, self.status_at = report.status, now
 
-    def statistics(self) -> FeedbackStatistics:
-        """Return how many reports were used, stale or malformed."""
-        return FeedbackStatistics(self._received, self._stale, self._malformed)
+    def counts(self) -> tuple[int, int, int]:
+        """Return how many reports were used, stale (overtaken, or copies) and malformed."""
+        return self._received, self._stale, self._malformed
 
     def _possible(self, report: Report) -> Report:
         """Return the report with full COUNTs, none of which lies beyond those that were sent.

@@ -87,7 +87,20 @@ SORT = (
     "picoquic_path_t **, uint64_t, picoquic_tuple_t **);"
 )
 """The declaration for a call in the same file: no header has it."""
-RENAMED = {
+COUNTERS = (
+    ("lost_before_ack", "total_bytes_lost"),
+    ("nb_bytes_newly_lost", "total_bytes_lost"),
+    ("nb_bytes_lost_since_packet_sent", "total_bytes_lost"),
+    ("nb_bytes_delivered_since_packet_sent", "delivered"),
+)
+"""What congestion control learns of an acknowledgement, and the counter of which path it is taken
+from: that of the acknowledged packets, where picoquic takes the path that brought the
+acknowledgement (docs/picoquic.md)."""
+EDITED = {
+    "frames.c": tuple(
+        (f"{name} = path_x->{counter}", f"{name} = packet_data->path_ack[i].acked_path->{counter}")
+        for name, counter in COUNTERS
+    ),
     "quicctx.c": (("void picoquic_demote_path(", "void own_demote_path("),),
     "paths.c": (
         ("void picoquic_select_next_path_tuple(", "void own_select_next_path_tuple("),
@@ -100,8 +113,8 @@ RENAMED = {
         ),
     ),
 }
-"""Definitions that get another name, as the helper (`paths.c`, `schedulers.c`) has
-a function of theirs, which calls them: by file what is replaced, and by what."""
+"""What is replaced in picoquic's files, and by what: `COUNTERS`, and the names of definitions that
+the helper (`paths.c`, `schedulers.c`) wraps in a function of that name."""
 
 
 def build(say: Callable[[str], None]) -> Path:
@@ -121,7 +134,7 @@ def build(say: Callable[[str], None]) -> Path:
 def _compile(say: Callable[[str], None], cache: Path, scratch: Path) -> Path:
     check_headers(HEADERS)
     sources = SOURCE.unpack(SOURCE.fetch(cache, say), scratch) / "third_party"
-    rename(sources)
+    edit(sources)
     say("compiling picoquic (10 s on two cores)")
     here = EXTENSION.folder
     glue = scratch / f"{EXTENSION.module}.c"
@@ -153,16 +166,16 @@ def can_compile_fusion(scratch: Path) -> bool:
     return True
 
 
-def rename(sources: Path) -> None:
-    """Give functions of picoquic that the helper wraps another name.
+def edit(sources: Path) -> None:
+    """Replace in picoquic's files what `EDITED` says.
 
     Raises:
-        BuildError: one is not where it was.
+        BuildError: something is not where it was.
     """
-    for name, names in RENAMED.items():
+    for name, edits in EDITED.items():
         path = sources / "picoquic" / "picoquic" / name
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
-        for before, after in names:
+        for before, after in edits:
             if text.count(before) != 1:
                 raise BuildError(f"{path} has not one {before!r}")
             text = text.replace(before, after)

@@ -19,7 +19,6 @@ from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.real.element.loop import ElementError, RealLoop
 from minitopo_dc.real.element.native import RealNativeElement, RealNativeLoop
 from minitopo_dc.real.element.process import RealElement, run
-from minitopo_dc.real.element.rules import RuleError
 from minitopo_dc.router.native import native_obstacle
 from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from minitopo_dc.trace import TraceError
@@ -36,10 +35,10 @@ def main(arguments: list[str]) -> int:
     try:
         with ExitStack() as stack:
             _run(stack, dict(zip(files, [None, *map(int, pids)], strict=True)))
-    except (SettingsError, PolicyError, SchedulerError, ElementError, RuleError) as error:
+    except (SettingsError, PolicyError, SchedulerError, ElementError) as error:
         of_ones_own = isinstance(error, (PolicyError, SchedulerError))  # while it runs
         print(f"{' '.join(files)}: {error}" if of_ones_own else error, file=sys.stderr)  # noqa: T201
-        return 1 if isinstance(error, (ElementError, RuleError)) else 2
+        return 1 if isinstance(error, ElementError) else 2
     except OSError as error:
         if error.filename is None:
             raise

@@ -355,7 +355,7 @@ class RealElement(AnyElement):
             "start_ns": self._started,
             "wall_clock_offset_ns": self._wall_clock_offset,
             **counters,
-            "kernel_drops": {queue: drops[queue]._asdict() for queue in self._queues},
+            "kernel_drops": {queue: drops[queue] for queue in self._queues},
             "ip_refusals": ip_refusals,
             "copies_refused": self._copies_refused(),
             "kernel_changes": {n: leg.lateness_ms() for n, leg in self._kernel_legs.items()},
@@ -373,7 +373,7 @@ def run(elements: Sequence[RealElement], loop: RealLoop) -> None:
     An order is for all elements, or begins with the name of its host and a colon.
 
     Raises:
-        ElementError, RuleError: one of them cannot, or an order is none.
+        ElementError: one of them cannot, or an order is none.
     """
     refused = configure_realtime(realtime=any(element.realtime for element in elements))
     heed(lambda *_: loop.stop(), signal.SIGTERM, signal.SIGINT)

@@ -12,7 +12,7 @@ import socket
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from netfilterqueue import COPY_PACKET, NetfilterQueue
 
@@ -53,13 +53,6 @@ class KernelPacket(Protocol):
 
     def drop(self) -> None:
         """Discard the packet for good."""
-
-
-class QueueDrops(NamedTuple):
-    """Packets that the kernel dropped instead of queueing them; both must stay 0."""
-
-    queue_full: int
-    socket_full: int
 
 
 class _Ration(socket.socket):
@@ -116,14 +109,15 @@ class KernelQueue:
         self._ration.close()
 
 
-def read_drops() -> dict[int, QueueDrops]:
-    """Return the drops of each queue of this network namespace.
+def read_drops() -> dict[int, dict[str, int]]:
+    """Return the packets that the kernel dropped instead of queueing them, of each queue here.
 
+    All must stay 0: `queue_full` and `socket_full`.
     Columns of the kernel's file: queue, port id, waiting, copy mode, copy range, dropped because
     the queue was full, dropped because the socket was full, last id, 1.
     """
     rows = [line.split() for line in NFQUEUE_STATE.read_text(encoding="ascii").splitlines()]
-    return {int(row[0]): QueueDrops(int(row[5]), int(row[6])) for row in rows}
+    return {int(row[0]): {"queue_full": int(row[5]), "socket_full": int(row[6])} for row in rows}
 
 
 NETLINK_NETFILTER = 12

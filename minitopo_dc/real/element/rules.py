@@ -21,9 +21,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import IpVersion
-from minitopo_dc.real.element.loop import inside
+from minitopo_dc.real.element.loop import ElementError, inside
 from minitopo_dc.scenario.element import Match
 
 THROUGH_LEG = 0x100
@@ -46,10 +45,6 @@ class Rule(NamedTuple):
 
     version: IpVersion
     arguments: tuple[str, ...]
-
-
-class RuleError(MinitopoDcError, RuntimeError):
-    """Error: iptables refused a rule."""
 
 
 def leg_mark(leg: int) -> int:
@@ -164,4 +159,4 @@ def _iptables(action: str, rule: Rule, host: int | None) -> None:
             command, capture_output=True, encoding="utf-8", errors="replace", check=False
         )
     if done.returncode:
-        raise RuleError(f"{' '.join(command)}: {done.stderr.strip()}")
+        raise ElementError(f"{' '.join(command)}: {done.stderr.strip()}")

@@ -1,23 +1,19 @@
 """One QUIC connection as its ends logged it: the qlogs of aioquic, ngtcp2 and picoquic.
 
 All are translated to the events that aioquic of today writes, as far as this project reads them.
-A connection with both ends' packets is of the runner `quic` with `options: {qlog: true}`: aioquic's
-qlogs of both ends have one clock, the virtual one or the machine's, so that a packet's delay is the
-difference of its times in them.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
 from minitopo_dc.results.files import MAX_QLOG, ResultError, read_text_in
-from minitopo_dc.results.logs.connection import ConnectionLog, Cut, LossRecovery
 from minitopo_dc.results.run_result import of_first_flow
 
 Event = dict[str, Any]
@@ -34,6 +30,22 @@ RECORD_SEPARATOR = "\x1e"
 SEQUENCE = "JSON-SEQ"
 WRONG = (ValueError, LookupError, TypeError, AttributeError)
 """The errors that a malformed qlog raises."""
+
+
+@dataclass(frozen=True)
+class LossRecovery:
+    """The loss recovery of one connection, at the server.
+
+    `drop_occasions` counts the decreases of the congestion window: packets that are lost together
+    decrease it once (RFC 9002, section 7.3.2). `lost_packets` counts what was declared lost,
+    whether it was or came late. `rtt_ms` is the mean of the samples of the round-trip time.
+    """
+
+    window: pd.DataFrame
+    """`time_s` since the first event, `cwnd_bytes`; a row for each change, and the last one."""
+    lost_packets: int
+    drop_occasions: int
+    rtt_ms: float | None
 
 
 def server_recovery(run: Path) -> LossRecovery:
@@ -74,33 +86,6 @@ def read_recovery(path: Path, within: Path | None = None) -> LossRecovery:
         return _recovery(events)
     except WRONG as error:
         raise _broken(path, error) from None
-
-
-def quic_log(run: Path) -> ConnectionLog:
-    """Read the qlogs of a run's connection; of several flows, of the first one.
-
-    Raises:
-        ResultError: there are none (the scenario needs `options: {qlog: true}`), they are broken,
-            or no content was sent.
-    """
-    server, client = qlog_events(run, "server"), qlog_events(run, "client")
-    try:
-        begin = server[0]["time"] / 1000
-        cuts, lost = _losses(server, begin)
-        rtts = [data["min_rtt"] for _, data in _metrics(server) if "min_rtt" in data]
-        return ConnectionLog(
-            packets=_packets(server, client, begin),
-            acknowledgements=sum(
-                {frame["frame_type"] for frame in data["frames"]} <= {"ack", "padding"}
-                for _, data in _protected(client, SENT)
-            ),
-            windows=_windows(server, begin),
-            lost=lost,
-            cuts=cuts,
-            least_rtt_s=min(rtts, default=math.nan) / 1000,
-        )
-    except WRONG as error:
-        raise ResultError(f"{run}: malformed qlog: {error!r}") from None
 
 
 def _qlog(run: Path, role: Literal["server", "client"]) -> Path:
@@ -240,58 +225,3 @@ def _recovery(events: list[Event]) -> LossRecovery:
         drop_occasions=int((changes < 0).sum()),
         rtt_ms=sum(rtts) / len(rtts) if rtts else None,
     )
-
-
-def _packets(server: Sequence[Event], client: Sequence[Event], begin: float) -> pd.DataFrame:
-    arrived = {
-        data["header"]["packet_number"]: time - begin for time, data in _protected(client, RECEIVED)
-    }
-    rows = []
-    for time, data in _protected(server, SENT):
-        # Content is in streams that the client has opened in both directions (RFC 9000, 2.1).
-        streams = (one["stream_id"] for one in data["frames"] if one["frame_type"] == "stream")
-        if any(int(stream) % 4 == 0 for stream in streams):
-            number = data["header"]["packet_number"]
-            received = arrived.get(number, math.nan)
-            rows.append((number, time - begin, received, data["raw"]["length"]))
-    return pd.DataFrame(rows, columns=["number", "sent_s", "received_s", "bytes"])
-
-
-def _protected(events: Sequence[Event], name: str) -> Iterator[tuple[float, Event]]:
-    for event in events:
-        if event["name"] == name and event["data"]["header"]["packet_type"] == PROTECTED:
-            yield event["time"] / 1000, event["data"]
-
-
-def _metrics(events: Sequence[Event]) -> Iterator[tuple[float, Event]]:
-    for event in events:
-        if event["name"] == METRICS and "cwnd" in event["data"]:
-            yield event["time"] / 1000, event["data"]
-
-
-def _windows(server: Sequence[Event], begin: float) -> pd.DataFrame:
-    rows = [
-        (time - begin, data["cwnd"], data["bytes_in_flight"], data.get("ssthresh", math.nan))
-        for time, data in _metrics(server)
-    ]
-    columns = ["time_s", "cwnd_bytes", "in_flight_bytes", "ssthresh_bytes"]
-    table = pd.DataFrame(rows, columns=columns)
-    return table[table["time_s"].shift(-1) != table["time_s"]].reset_index(drop=True)
-
-
-def _losses(server: Sequence[Event], begin: float) -> tuple[tuple[Cut, ...], tuple[int, ...]]:
-    cuts: list[Cut] = []
-    lost: list[int] = []
-    window, pending, when = 0, list[int](), -math.inf
-    for event in server:
-        if event["time"] != when:
-            pending, when = [], event["time"]
-        data = event["data"]
-        if event["name"] == LOST and data["type"] == PROTECTED:
-            pending.append(data["packet_number"])
-            lost.append(data["packet_number"])
-        elif event["name"] == METRICS and "cwnd" in data:
-            if pending and data["cwnd"] < window:
-                cuts.append(Cut(when / 1000 - begin, window, tuple(pending)))
-            window = data["cwnd"]
-    return tuple(cuts), tuple(lost)

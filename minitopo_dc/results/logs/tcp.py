@@ -1,17 +1,8 @@
-"""One TCP connection: both ends' captures, and the samples of the server's kernel (`tcp-info.csv`).
-
-A whole connection is of the runner `tcp` with `options: {tcp_info: true}` and `capture: [client,
-server]` below `real` or `virtual`, by the run's clock. On the real one captures (docs/element.md)
-have the time since 1970, and samples the monotonic clock's; on the virtual one both have the
-guest's.
-"""
+"""TCP as its ends recorded it: the samples of the server's kernel (`tcp-info.csv`), captures."""
 
 from __future__ import annotations
 
-import bisect
-import math
 import struct
-from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -22,10 +13,9 @@ from minitopo_dc.results.files import (
     MAX_CAPTURE,
     ResultError,
     opened_in,
-    read_mapping,
     read_numbers,
 )
-from minitopo_dc.results.logs.connection import ConnectionLog, Cut, LossRecovery
+from minitopo_dc.results.logs.quic import LossRecovery, server_recovery
 from minitopo_dc.results.run_result import of_first_flow
 from minitopo_dc.scenario.addresses import SERVER_PORT
 from minitopo_dc.units import NS_PER_S
@@ -88,58 +78,18 @@ def tcp_recovery(run: Path) -> LossRecovery:
     return LossRecovery(
         window=info[["cwnd_bytes"]].assign(time_s=elapsed)[["time_s", "cwnd_bytes"]],
         lost_packets=int(info["retransmissions"].max()),
-        drop_occasions=int(_decreases(info).sum()),
+        drop_occasions=int(decreases(info).sum()),
         rtt_ms=float(info["smoothed_rtt_ms"].mean()),
     )
 
 
-def tcp_log(run: Path, *, virtual: bool) -> ConnectionLog:
-    """Read the records of a run's first flow's connection.
-
-    Args:
-        run: its directory.
-        virtual: whether it was on the virtual clock.
+def sender_recovery(run: Path) -> LossRecovery:
+    """Return the loss recovery of a run's server, from `tcp-info.csv` if it exists, else its qlog.
 
     Raises:
-        ResultError: a file is missing or broken, or nothing was downloaded.
+        ResultError: a run of TCP or QUIC has neither, or it is broken.
     """
-    info = tcp_info(run)
-    port = int(info["client_port"].iloc[0])
-    server, client = (_segments(run, f"{host}.pcap", port) for host in ("server", "client"))
-    try:
-        begin_ns = server[0].time_ns
-        ends = (one.time_ns for one in client if not one.from_server and one.flags & (FIN | RST))
-        end_ns = next(ends, client[-1].time_ns + 1)
-        request_of = _last_data_ns if virtual else _request_ns
-        request_ns = request_of(server)
-        # The server is told out of band that the client has ended, and then sends a last message.
-        content = [
-            segment
-            for segment in server
-            if segment.from_server and segment.payload and request_ns <= segment.time_ns < end_ns
-        ]
-        packets = _packets(content, client, begin_ns)
-        begun_ns = request_of(client)
-        acknowledgements = sum(  # without data, and neither begin nor end of it all
-            begun_ns <= one.time_ns < end_ns
-            for one in client
-            if not (one.from_server or one.payload or one.flags & (FIN | SYN | RST))
-        )
-        declared = _declared(content, begin_ns)
-        if packets.empty:
-            raise ValueError("nothing came from the server")
-    except (ValueError, IndexError) as error:
-        raise ResultError(f"{run}: no whole download in its captures: {error}") from None
-    offset_ns = 0 if virtual else _wall_clock_offset_ns(run)
-    windows = _windows(info, begin_ns - offset_ns)
-    return ConnectionLog(
-        packets=packets,
-        acknowledgements=acknowledgements,
-        windows=windows.drop(columns="state"),
-        lost=tuple(number for _, number in declared),
-        cuts=_cuts(windows, declared),
-        least_rtt_s=float(info["least_rtt_ms"].min()) / 1000,
-    )
+    return tcp_recovery(run) if tcp_info_file(run) is not None else server_recovery(run)
 
 
 class TcpSegment(NamedTuple):
@@ -168,7 +118,7 @@ def received_content(run: Path, role: Literal["client", "server"]) -> list[tuple
         ResultError: there is no capture, it is broken, or a connection has no beginning there.
     """
     received = [
-        one for one in _segments(run, f"{role}.pcap") if one.from_server == (role == "client")
+        one for one in segments(run, f"{role}.pcap") if one.from_server == (role == "client")
     ]
     begins = {one.client_port: one.sequence + 1 for one in received if one.flags & SYN}
     try:
@@ -181,7 +131,7 @@ def received_content(run: Path, role: Literal["client", "server"]) -> list[tuple
     ]
 
 
-def _segments(run: Path, name: str, client_port: int | None = None) -> list[TcpSegment]:
+def segments(run: Path, name: str, client_port: int | None = None) -> list[TcpSegment]:
     """Return the segments of one connection, or of all of the flow, in the capture's order."""
     path = run / name
     if not path.exists():
@@ -224,110 +174,7 @@ def _segment(time_ns: int, datagram: bytes) -> TcpSegment | None:
     )
 
 
-def _request_ns(segments: Sequence[TcpSegment]) -> int:
-    """Return when the client's request passed (ns): its first TLS record of application data.
-
-    TLS 1.3 begins that with the end of its handshake. Its segments may pass in another order.
-    """
-    data = [segment for segment in segments if segment.payload and not segment.from_server]
-    pieces = sorted(zip(_positions(data), data, strict=True), key=lambda piece: piece[0])
-    at = pieces[0][0] if pieces else 0
-    for position, segment in pieces:
-        while position <= at <= position + len(segment.payload) - RECORD_HEADER.size:
-            kind, _, size = RECORD_HEADER.unpack_from(segment.payload, at - position)
-            if kind == APPLICATION_DATA:
-                return segment.time_ns
-            at += RECORD_HEADER.size + size
-    raise ValueError("no request over TLS")
-
-
-def _last_data_ns(segments: Sequence[TcpSegment]) -> int:
-    data = [one.time_ns for one in segments if one.payload and not one.from_server]
-    if not data:
-        raise ValueError("no request")
-    return data[-1]
-
-
-def _positions(segments: Iterable[TcpSegment]) -> Iterator[int]:
-    """Yield the place in the stream of each segment's first byte, which does not wrap at 2^32."""
-    last = 0
-    for number, segment in enumerate(segments):
-        ahead = (segment.sequence - last + 2**31) % 2**32 - 2**31
-        last = last + ahead if number else segment.sequence
-        yield last
-
-
-def _packets(
-    content: Sequence[TcpSegment], client: Sequence[TcpSegment], begin: int
-) -> pd.DataFrame:
-    arrived: dict[bytes, int] = {}
-    for segment in client:
-        if segment.from_server:
-            arrived.setdefault(segment.identity, segment.time_ns)
-    rows = [
-        (
-            number,
-            (segment.time_ns - begin) / NS_PER_S,
-            (arrived.get(segment.identity, math.nan) - begin) / NS_PER_S,
-            len(segment.payload),
-        )
-        for number, segment in enumerate(content)
-    ]
-    return pd.DataFrame(rows, columns=["number", "sent_s", "received_s", "bytes"])
-
-
-def _declared(content: Sequence[TcpSegment], begin: int) -> list[Declared]:
-    """Return the segments that the sender took for lost: all that it sent again."""
-    starts: list[int] = []
-    latest: list[int] = []
-    declared = []
-    for number, (start, segment) in enumerate(zip(_positions(content), content, strict=True)):
-        if not starts or start > starts[-1]:
-            starts.append(start)
-            latest.append(number)
-            continue
-        first = max(0, bisect.bisect_right(starts, start) - 1)
-        for at in range(first, bisect.bisect_left(starts, start + len(segment.payload))):
-            declared.append(((segment.time_ns - begin) / NS_PER_S, latest[at]))
-            latest[at] = number
-    return declared
-
-
-def _windows(info: pd.DataFrame, begin: int) -> pd.DataFrame:
-    columns = ["cwnd_bytes", "in_flight_bytes", "ssthresh_bytes", "state"]
-    table = info[columns].copy()
-    table.insert(0, "time_s", (info["time_ns"] - begin) / NS_PER_S)
-    return table[table["time_s"].shift(-1) != table["time_s"]].reset_index(drop=True)
-
-
-def _decreases(info: pd.DataFrame) -> pd.Series[bool]:
+def decreases(info: pd.DataFrame) -> pd.Series[bool]:
     """Return which samples are the first ones after a cut of the window for lost segments."""
     state = info["state"]
     return state.isin(DECREASED) & (state != state.shift())
-
-
-def _cuts(windows: pd.DataFrame, declared: Sequence[Declared]) -> tuple[Cut, ...]:
-    """Return the cuts of the window, each with the segments declared lost.
-
-    These are the segments sent again from the sample before the cut to the end of its state.
-    """
-    times, states = windows["time_s"], (windows["state"] != windows["state"].shift()).cumsum()
-    cuts = []
-    for at in windows.index[_decreases(windows)]:
-        before = max(0, at - 1)
-        after = windows.index[states > states[at]]
-        until = times[after[0]] if len(after) else math.inf
-        lost = tuple(number for time, number in declared if times[before] <= time < until)
-        if lost:
-            cuts.append(Cut(float(times[at]), int(windows["cwnd_bytes"][before]), lost))
-    return tuple(cuts)
-
-
-def _wall_clock_offset_ns(run: Path) -> int:
-    path = run / "gnb-summary.json"
-    try:
-        return int(read_mapping(run, path)["wall_clock_offset_ns"])
-    except ResultError:
-        raise
-    except (ValueError, KeyError, TypeError) as error:
-        raise ResultError(f"{path}: {error!r}") from None

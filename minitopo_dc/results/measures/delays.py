@@ -19,7 +19,6 @@ import pandas as pd
 
 from minitopo_dc.results.files import ResultError, read_csv, read_numbers, to_numbers
 from minitopo_dc.results.kept_scenario import load_as_run
-from minitopo_dc.results.logs import connection_log
 from minitopo_dc.results.logs.quic import PROTECTED, RECEIVED, Event, qlog_events
 from minitopo_dc.results.logs.tcp import received_content
 from minitopo_dc.results.run_result import of_first_flow
@@ -28,9 +27,8 @@ from minitopo_dc.results.tables.series import congestion_series
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.units import NS_PER_MS, NS_PER_S, NS_PER_US
 
-PACKETS, ROUND_TRIPS = "packet_delay", "smoothed_rtt"
 QUANTILES = {"median": 0.5, "p95": 0.95}
-DELAY_MEASURES = tuple(f"{what}_{part}_ms" for what in (PACKETS, ROUND_TRIPS) for part in QUANTILES)
+RTT_MEASURES = tuple(f"smoothed_rtt_{part}_ms" for part in QUANTILES)
 REQUESTS = "request-response.csv"
 LATE = 0.95
 KEPT = 1024
@@ -40,7 +38,9 @@ NETWORK: Final = ("split", "queue", "air", "rlc", "propagation", "reordering")
 """The parts of a packet's way from end host to end host, in order."""
 BUFFER: Final = "receive_buffer"
 PARTS: Final = (*NETWORK, BUFFER)
-PART_MEASURES = tuple(f"{part}_delay_{name}_ms" for part in PARTS for name in QUANTILES)
+WHOLE: Final = "packet"
+"""The delay between the end hosts, which is the sum of `NETWORK`."""
+PART_MEASURES = tuple(f"{part}_delay_{name}_ms" for part in (WHOLE, *PARTS) for name in QUANTILES)
 RECEIVERS: Final[dict[str, Literal["client", "server"]]] = {
     "downlink": "client",
     "uplink": "server",
@@ -78,7 +78,8 @@ def part_delay_ms(run: Path, name: str) -> float:
     part, quantile = name.removesuffix("_ms").rsplit("_delay_", 1)
     table = _read(run, (run / "result.json").stat().st_mtime_ns)
     loaded = table[table["direction"].isin(load_as_run(run).loads)]
-    known = loaded[f"{part}_ms"].dropna()
+    parts = loaded[[f"{name}_ms" for name in (NETWORK if part == WHOLE else (part,))]]
+    known = parts.dropna().sum(axis="columns")
     return float(np.quantile(known, QUANTILES[quantile])) if len(known) else math.nan
 
 
@@ -171,20 +172,21 @@ def _matched(
             position += 1
 
 
-def delay_ms(run: Path, name: str) -> float:
-    """Return a quantile of a run's delays in ms; of several flows, of the first one.
+def smoothed_rtt_ms(run: Path, name: str) -> float:
+    """Return a quantile of the sender's smoothed round-trip times in ms; of several flows, of one.
 
     Args:
         run: the run's directory.
-        name: `packet_delay_median_ms`, `packet_delay_p95_ms`: one way, of each packet with content
-            that arrived, which needs records of both ends (docs/results.md); or
-            `smoothed_rtt_median_ms`, `smoothed_rtt_p95_ms`: of the sender's samples.
+        name: of `RTT_MEASURES`.
 
     Raises:
-        ResultError: the run lacks the records, or a file is broken.
+        ResultError: a file is broken.
     """
-    what, part = name.removesuffix("_ms").rsplit("_", 1)
-    return _quantiles(run, what, (run / "result.json").stat().st_mtime_ns)[part]
+    end_s = load_result(run).completion_s or math.inf
+    series = congestion_series(run)
+    known = series["smoothed_rtt_ms"][series["time_s"] <= end_s].dropna()
+    quantile = QUANTILES[name.removesuffix("_ms").rpartition("_")[2]]
+    return float(np.quantile(known, quantile)) if len(known) else math.nan
 
 
 def answer_worst_ms(run: Path) -> float:
@@ -203,23 +205,6 @@ def answer_p95_ms(run: Path) -> float:
         ResultError: see `answer_worst_ms`.
     """
     return float(np.quantile(_answers(run), LATE, method="inverted_cdf"))
-
-
-@lru_cache(maxsize=4096)
-def _quantiles(run: Path, what: str, _version: int) -> dict[str, float]:
-    """Return all quantiles by one reading of the logs, which may be long."""
-    if what == PACKETS:
-        packets = connection_log(run).packets
-        values = 1000 * (packets["received_s"] - packets["sent_s"])
-    else:
-        series, end_s = congestion_series(run), load_result(run).completion_s or math.inf
-        values = series["smoothed_rtt_ms"][series["time_s"] <= end_s]
-    known = values.to_numpy(dtype=float)
-    known = known[np.isfinite(known)]
-    return {
-        part: float(np.quantile(known, share)) if len(known) else math.nan
-        for part, share in QUANTILES.items()
-    }
 
 
 def _answers(run: Path) -> npt.NDArray[np.float64]:

@@ -164,9 +164,10 @@ def difference(
     paired = paired_difference(
         scored, "way", first, second, measure="score", pairs=["seed"], confidence=confidence
     )
-    known = scored[scored["score"].notna()].set_index("seed")
-    mine, theirs = (known.loc[known["way"] == way, ["number", "score"]] for way in (first, second))
-    means = mine.merge(theirs, on="seed", suffixes=("_x", "_y")).mean()  # a run a seed and way
+    known = scored.loc[scored["score"].notna(), ["way", "seed", "number", "score"]]
+    mine, theirs = (known[known["way"] == way] for way in (first, second))
+    both = mine.merge(theirs, on="seed")  # a run a seed and way
+    means = both.mean(numeric_only=True)
     one, other, score, its = means[["number_x", "number_y", "score_x", "score_y"]]
     return Difference(
         criterion, (first, second), (float(one), float(other)), (float(score), float(its)), paired
@@ -256,18 +257,19 @@ def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding]:
     known = scored[0][scored[0]["score"].notna()]
     pairs = list(row_pairs(known, stacks, lambda runs: criteria[0].sign * runs["number"].mean()))
     pairs.sort(key=lambda pair: pair.runs["mode_y"].iloc[0] != "multipath")
-    made = (_finding(pair, criteria, scored) for pair in pairs)
-    return [finding for finding in made if not finding.warning or finding.main.is_worse]
+    return [*filter(None, (_finding(pair, criteria, scored) for pair in pairs))]
 
 
 def _finding(
     pair: RowPair, criteria: Sequence[Criterion], scored: Sequence[pd.DataFrame]
-) -> Finding:
-    differences = tuple(
-        difference(runs, (pair.first, pair.second), criterion)
-        for criterion, runs in zip(criteria, scored, strict=True)
-    )
-    main = differences[0]
+) -> Finding | None:
+    """Return what was found of two ways; None: it would be a warning, and there is none."""
+    ways = pair.first, pair.second
+    main = difference(scored[0], ways, criteria[0])
+    if pair.warning and not main.is_worse:
+        return None
+    others = zip(scored[1:], criteria[1:], strict=True)
+    differences = (main, *(difference(runs, ways, criterion) for runs, criterion in others))
     first, second = (Path(pair.runs[f"directory_{end}"].iloc[0]) for end in "xy")
     places = (first, second) if main.paired.mean < 0 else (second, first)
     tells = main.better or (main.criterion.is_ratio and main.paired.pairs == 1)

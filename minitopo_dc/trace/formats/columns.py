@@ -62,7 +62,7 @@ class ColumnKind(NamedTuple):
     default: Unit
     """The unit of a file of two columns without a header."""
     field: str
-    """The field of a leg's direction that names a column."""
+    """The field of a leg's direction that names a column; none: there is none."""
     options: tuple[str, ...] = ()
     """The beginnings of options that do so, beside `--set`."""
     words: re.Pattern[str] | None = None
@@ -74,7 +74,9 @@ class ColumnKind(NamedTuple):
 
     def choice(self, column: str) -> str:
         """Return what to type to choose a column."""
-        options = (f"{option}{shlex.quote(column)}" for option in self.options)
+        options = [f"{option}{shlex.quote(column)}" for option in self.options]
+        if not self.field:
+            return "; ".join(options)
         field = f"--set {shlex.quote(f'legs.*.downlink.{self.field}={column}')}"
         return "; ".join((*options, field, f"in a scenario {self.field}: {column}"))
 
@@ -94,6 +96,11 @@ DELAY = ColumnKind(
     words=re.compile(r"rtt|delay|latency|owd|ping|round.?trip", re.IGNORECASE),
 )
 DELAY_TIME = ColumnKind("time", *_TIMES, "delay_time_column")
+CHANNEL_UNITS = {name: Unit(name, 1) for name in ("cqi", "mcs")}
+CHANNEL = ColumnKind(
+    *("channel", lambda text: CHANNEL_UNITS.get(text.lower()), tuple(CHANNEL_UNITS)),
+    *(CHANNEL_UNITS["cqi"], "", ("trace convert: --column ",)),
+)
 
 
 def epoch_unit(text: str) -> Unit | None:

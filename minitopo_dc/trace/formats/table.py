@@ -15,11 +15,23 @@ from typing import NamedTuple
 
 from minitopo_dc.numbers import Unit
 from minitopo_dc.trace.channels import HeardCell
-from minitopo_dc.trace.formats.columns import ISO, KBPS, RACA_CLOCK, Column, words_of
-from minitopo_dc.trace.formats.fields import Row, Rows
+from minitopo_dc.trace.formats.columns import (
+    CHANNEL,
+    ISO,
+    KBPS,
+    RACA_CLOCK,
+    Column,
+    chosen_column,
+    time_of,
+    words_of,
+)
+from minitopo_dc.trace.formats.columns import TIME as ANY_TIME
+from minitopo_dc.trace.formats.fields import Row, Rows, check_length, read_rows
 from minitopo_dc.trace.model import RateTrace, Source, TraceError
 from minitopo_dc.units import NS_PER_S
 
+MAX_LAYERS = 8
+"""Of a downlink (TS 38.211, clause 7.3.1.3)."""
 MISSING = ("-", "")
 """What loggers and spreadsheets write where there is no value."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -117,6 +129,66 @@ def parse_table(
         duration_ns=samples.duration_ns,
         source=Source(words_of(time, rate), samples.equal_times),
     )
+
+
+def read_channel(
+    path: Path,
+    mbps: Callable[[str, float, float | None], float],
+    *,
+    column: str | None = None,
+    time_column: str | None = None,
+    layers: str | None = None,
+    share: str | None = None,
+) -> RateTrace:
+    """Return the rates that a log of a terminal's CQI or MCS stands for.
+
+    Args:
+        path: a table, or a file of Raca et al.
+        mbps: takes `cqi` or `mcs`, its index and the layers, if they are logged, and returns a rate
+            (Mbit/s); ValueError with what is wrong and what is allowed: there is none.
+        column: the index, `NAME:cqi` or `NAME:mcs`, or a name that ends so; None: the only one.
+        time_column: the time, as `read_trace` takes it.
+        layers: the column of the layers (the rank).
+        share: the column of the scheduler's share, in percent of the carrier's resource blocks.
+
+    Raises:
+        TraceError: it is no such log; the message has the line and what is allowed.
+        OSError: it cannot be opened.
+    """
+    header, rows = read_rows(path).with_header()
+    of_raca = time_column is None and TIMESTAMP in header.fields
+    time = TIME if of_raca else time_of(header, rows, time_column, ANY_TIME)
+    index = chosen_column(header, time.name, column, CHANNEL)
+    beside = {name: header.place(name) for name in (layers, share) if name is not None}
+
+    def bps(row: Row, text: str) -> Decimal | None:
+        texts = {name: row.fields[place] for name, place in beside.items()}
+        if text in MISSING or any(it in MISSING for it in texts.values()):
+            return None
+        rank = None if layers is None else _upto(row, texts[layers], layers, MAX_LAYERS)
+        part = 100.0 if share is None else _upto(row, texts[share], share, 100)
+        value = float(row.number(text, index.name))
+        try:
+            rate = mbps(index.unit.name, value, rank)
+        except ValueError as error:
+            raise row.error(*error.args) from None
+        return Decimal(round(rate * part * 10_000))
+
+    samples = over_time(header, rows, time, index, bps)
+    check_length(path, samples.duration_ns)
+    return RateTrace(
+        name=path.name,
+        times_ns=samples.times_ns,
+        rates_bps=samples.values,
+        duration_ns=samples.duration_ns,
+        source=Source(words_of(time, index, "channels"), samples.equal_times),
+    )
+
+
+def _upto(row: Row, text: str, name: str, most: int) -> float:
+    if (value := row.number(text, name)) > most:
+        raise row.error(f"{text} for {name}", f"0 to {most}")
+    return float(value)
 
 
 def _timed(header: Row, rows: Sequence[Row], time: Column) -> Iterator[tuple[int, Row]]:

@@ -17,7 +17,7 @@ import minitopo_dc as dc
 from minitopo_dc.campaign.store import make_table
 from minitopo_dc.cli import explore as package
 from minitopo_dc.cli.explore import answer
-from minitopo_dc.cli.explore.answer import Newest, Turns, draw, png_of
+from minitopo_dc.cli.explore.answer import Newest, Turns, draw, picture_of, svg_of
 from minitopo_dc.cli.explore.form import Form
 from minitopo_dc.cli.explore.page import Page
 from minitopo_dc.pool import Killed
@@ -49,7 +49,7 @@ def test_a_page_begins_with_a_verdict_and_a_picture_of_each_way(page: Page) -> N
     assert "1 seed, more are needed for an interval" in page.verdict.object
     assert page.verdict.object.startswith("DC (papers&#x27;) ")
     assert page.alone.object.startswith("The better leg alone is leg 1: ")
-    assert page.picture.object.startswith(b"\x89PNG")
+    assert b"delay of a packet</text>" in page.picture.object
     assert re.fullmatch(r"\d+\.\d\d s from the change to the picture", page.time.object)
     assert runs["propagation_ms"]["leg 1"] == pytest.approx(10, abs=3)  # from samples
     waits = runs["reordering_ms"]
@@ -129,9 +129,22 @@ def test_a_closed_page_ends_its_work_and_removes_its_files() -> None:
 
 def test_runs_that_all_failed_have_a_picture_without_numbers(tmp_path: Path) -> None:
     rows = [{"way": way, "seed": 1, "status": "failed", "run": ""} for way in ("leg 1", "DC")]
-    grid = draw(Comparison(make_table(rows, ["way"], ["goodput_mbps"], tmp_path), tmp_path))
+    made = Comparison(make_table(rows, ["way"], ["goodput_mbps"], tmp_path), tmp_path)
+    grid = draw(made)
     assert [text.get_text() for text in grid[0, 0].texts] == ["none", "none"]
-    assert png_of(grid).startswith(b"\x89PNG")
+    assert b">none</text>" in svg_of(made)
+
+
+def test_a_picture_whose_process_ends_is_the_page_s_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Pool:
+        def results(self, _: list[Any]) -> list[tuple[int, Any]]:
+            return [(0, Killed(-9))]
+
+    monkeypatch.setattr(answer, "_drawer", Pool)
+    with pytest.raises(dc.MinitopoDcError, match=r"no picture: .* -9"):
+        picture_of(Comparison(pd.DataFrame(), tmp_path))
 
 
 def test_a_missing_package_is_one_line_that_says_what_to_install(

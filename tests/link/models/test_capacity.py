@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.link import ConstantCapacity, OpportunityCapacity, RateCapacity, make_capacity
+from minitopo_dc.link import OpportunityCapacity, RateCapacity, make_capacity
 from minitopo_dc.trace import EndRule, OpportunityTrace, RateTrace
 
 MS = 10**6
@@ -142,7 +142,7 @@ def test_many_laps_do_not_drift() -> None:
 
 @given(st.integers(1, 10**9), gaps_and_bits)
 def test_a_constant_rate_is_a_trace_of_one_rate(rate: int, packets: list[tuple[int, int]]) -> None:
-    constant = ConstantCapacity(rate)
+    constant = make_capacity(rate)
     trace = RateCapacity(RateTrace("t", (0,), (rate,), 7 * MS), "loop")
     start = 0
     for gap, bits in packets:
@@ -184,14 +184,14 @@ TRACE = RateTrace("t", times_ns=(0, 10, 30), rates_bps=(5, 7, 0), duration_ns=40
 @pytest.mark.parametrize(
     ("capacity", "steps"),
     [
-        (ConstantCapacity(5), [(0, 5)]),
+        (make_capacity(5), [(0, 5)]),
         (RateCapacity(TRACE, "hold"), [(0, 5), (10, 7), (30, 0), (40, 0)]),
         (RateCapacity(RateTrace("t", (0,), (5,), 40), "stop"), [(0, 5), (40, 0)]),
         (RateCapacity(TRACE, "loop"), [(0, 5), (10, 7), (30, 0), (40, 5), (50, 7), (70, 0)]),
     ],
 )
 def test_steps_are_the_rates_and_their_moments(
-    capacity: ConstantCapacity | RateCapacity, steps: list[tuple[int, int]]
+    capacity: RateCapacity, steps: list[tuple[int, int]]
 ) -> None:
     assert list(islice(capacity.steps(), 6)) == steps
     assert [capacity.rate_at(moment) for moment, _ in steps] == [rate for _, rate in steps]

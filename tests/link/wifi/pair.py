@@ -13,7 +13,6 @@ from minitopo_dc.link import (
     WifiMedium,
     WifiParameters,
     WifiPath,
-    WiredPart,
 )
 
 PLAIN = LegParameters(queue_packets=None, delay=ConstantDelay(0))
@@ -91,7 +90,7 @@ class PathPair(Driven):
         self,
         hops: Sequence[WifiParameters],
         parameters: LegParameters = PLAIN,
-        wired: WiredPart | None = None,
+        wired: tuple[int, int] | None = None,
         seed: int = 1,
     ) -> None:
         path = WifiPath(hops, [Random(f"{seed}/{hop}") for hop in range(len(hops))], wired)

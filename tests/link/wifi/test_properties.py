@@ -20,7 +20,6 @@ from minitopo_dc.link import (
     WifiMedium,
     WifiParameters,
     WifiStatistics,
-    WiredPart,
     goodput_bps,
     saturated_bps,
 )
@@ -115,7 +114,7 @@ wifis = st.builds(
     load=st.sampled_from([0.0, 0.2, 0.7]),
     stations=st.integers(1, 3),
 )
-WIRES = WiredPart(12_000_000, 5 * MS)
+WIRES = 12_000_000, 5 * MS
 chains = st.tuples(
     st.lists(wifis, min_size=1, max_size=3), parameters, st.sampled_from([None, WIRES])
 ).filter(lambda chain: len(chain[0]) > 1 or chain[2] is not None)

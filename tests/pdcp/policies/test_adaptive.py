@@ -13,19 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.pdcp import (
-    SPLIT_THRESHOLDS,
     LegReport,
     LegView,
     PolicyError,
     TransmittingEntity,
     make_policy,
-    needs_flow_control,
-    needs_reports,
     policy_needs,
     sees_legs,
     sn_format,
 )
 from minitopo_dc.pdcp.policies.bandit import MAX_ARMS, DiscountedUcb, ReportSums, ratios
+from minitopo_dc.pdcp.policies.best_leg import SPLIT_THRESHOLDS
+from minitopo_dc.pdcp.policies.policy import needs_of
 from minitopo_dc.pdcp.policies.proportional import DeficitRoundRobin
 from minitopo_dc.pdcp.policies.view import candidates
 from minitopo_dc.units import NS_PER_MS
@@ -77,10 +76,8 @@ def test_an_answer_is_one_leg_or_where_sdus_wait_none(
 def test_a_policy_says_what_it_needs(name: str) -> None:
     policy = make_policy(name, legs=2)
     assert sees_legs(policy) == (name in ADAPTIVE)
-    assert needs_reports(policy) == (name in ("proportional", "bandit"))
-    assert needs_flow_control(policy) == (name == "credit")
-    needs = {"reports": needs_reports, "flow_control": needs_flow_control}
-    assert policy_needs(name) == {need for need, asked in needs.items() if asked(policy)}
+    needs = {"proportional": {"reports"}, "bandit": {"reports"}, "credit": {"flow_control"}}
+    assert policy_needs(name) == needs_of(policy) == needs.get(name, set())
 
 
 class Reads:

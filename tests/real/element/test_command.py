@@ -12,7 +12,6 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.real.element import __main__ as command
 from minitopo_dc.real.element.loop import ElementError, RealLoop
-from minitopo_dc.real.element.rules import RuleError
 from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.trace import TraceError
 
@@ -79,7 +78,6 @@ def test_the_usage_and_a_directory_that_is_missing_are_told_before_anything_is_m
         (TraceError(Path("t"), 1, "bad", "good"), 0, (2, "{file}: t:1: bad (allowed: good)\n")),
         (PolicyError("no such policy"), 0, (2, "{file}: no such policy\n")),
         (ElementError("cannot run"), 0, (1, "cannot run\n")),
-        (RuleError("iptables: no"), 0, (1, "iptables: no\n")),
         (None, 1, (0, "")),
         (ElementError("unknown order"), 1, (1, "unknown order\n")),
         (OSError(28, "No space left", "leg1.pcap"), 1, (1, "leg1.pcap: No space left\n")),

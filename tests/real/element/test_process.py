@@ -18,7 +18,6 @@ from minitopo_dc.pdcp import LegReception, append_trailer, decode_report, sn_for
 from minitopo_dc.real.element import loop as loop_module
 from minitopo_dc.real.element import native, process
 from minitopo_dc.real.element.loop import ElementError
-from minitopo_dc.real.element.queues import QueueDrops
 from minitopo_dc.real.element.rules import leg_mark
 from tests.native.extension import needs_native
 from tests.real.element.fake_host import LEGS, RADIO, RECEIVER, REFUSED, SENDER, Host
@@ -40,7 +39,9 @@ def host(
         process, "configure_realtime", lambda *, realtime: REFUSED if realtime else []
     )
     monkeypatch.setattr(
-        process, "read_drops", lambda: {queue.number: QueueDrops(0, 7) for queue in made.queues}
+        process,
+        "read_drops",
+        lambda: {q.number: {"queue_full": 0, "socket_full": 7} for q in made.queues},
     )
     monkeypatch.setattr(process, "Injector", NoInjector)
     indices = {"gnb-leg1": 11, "gnb-leg2": 12}

@@ -17,7 +17,6 @@ from minitopo_dc.real.element.loop import ElementError
 from minitopo_dc.real.element.queues import (
     HEADER_ONLY,
     KernelQueue,
-    QueueDrops,
     read_refusals,
     refused_since,
 )
@@ -81,7 +80,10 @@ def test_the_state_file_of_the_kernel_is_read_by_its_columns(
         "65535   4242     7 2 65531 4294967295    12     1000  1\n"
     )
     monkeypatch.setattr(module, "NFQUEUE_STATE", state)
-    assert module.read_drops() == {0: QueueDrops(0, 0), 65535: QueueDrops(2**32 - 1, 12)}
+    assert module.read_drops() == {
+        0: {"queue_full": 0, "socket_full": 0},
+        65535: {"queue_full": 2**32 - 1, "socket_full": 12},
+    }
 
 
 PROGRAM = """

@@ -11,7 +11,7 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 
-from minitopo_dc.pdcp import Feedback, FeedbackStatistics, LegReception, Report, encode_report
+from minitopo_dc.pdcp import Feedback, LegReception, Report, encode_report
 from minitopo_dc.real.element.injection import ReportReceiver
 from minitopo_dc.real.element.loop import ElementError
 from minitopo_dc.router.ip import udp_datagram
@@ -51,7 +51,7 @@ def test_what_reaches_the_socket_is_taken_at_once_garbage_too() -> None:
     assert select.select([receiver], [], [], 5)[0] == [receiver]
     receiver.read()
     receiver.close()
-    assert feedback.statistics() == FeedbackStatistics(1, 1, 2)
+    assert feedback.counts() == (1, 1, 2)
     assert feedback.reports[0] is not None
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.real.element import rules
+from minitopo_dc.real.element.loop import ElementError
 from minitopo_dc.real.element.rules import (
     Rule,
     accepts_local,
@@ -121,7 +122,7 @@ def test_a_refused_rule_takes_back_those_of_both_versions_before_it(
     commands: list[list[str]],
 ) -> None:
     wanted = [outgoing("gnb-leg1", 0, 4), outgoing("gnb-leg1", 0, 6), outgoing("refused", 1, 6)]
-    with pytest.raises(rules.RuleError, match=r"ip6tables .* refused .*: no such thing"):
+    with pytest.raises(ElementError, match=r"ip6tables .* refused .*: no such thing"):
         installed(wanted).__enter__()
     added = [command for command in commands if "-A" in command and "refused" not in command]
     assert taken_back(commands) == added[::-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,18 @@ def run(directory: Path, seconds: float, *events: tuple[float, str, int], **more
     return ok(directory, **(values | more))
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunResult, Path]:
+@pytest.fixture
+def whole(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[RunResult, Path]:
+    """One run for all tests of an attempt: a test that is tried again looks at a new one."""
+    attempt = getattr(request.node, "execution_count", 1)
+    return opened_and_closed(tmp_path_factory.getbasetemp() / f"paths-{attempt}")
+
+
+@functools.cache
+def opened_and_closed(directory: Path) -> tuple[RunResult, Path]:
     """Both legs' paths opened, closed, opened again, made a backup and available again."""
-    directory = tmp_path_factory.mktemp("paths") / "run"
     events = (
         *((1.0, "open", 2), (2.0, "abandon", 1), (3.0, "open", 1)),
         *((4.0, "backup", 1), (5.4, "available", 1), (6.4, "abandon", 2)),
@@ -141,9 +150,9 @@ def test_paths_change_over_ipv6(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.alone
 def test_what_is_due_before_the_connection_is_there_is_done_then(tmp_path: Path) -> None:
-    result = run(tmp_path, 1.2, (0.0, "open", 2), (0.0, "abandon", 1))
+    result = run(tmp_path, 2.5, (0.0, "open", 2), (0.0, "abandon", 1))
     assert [path["leg"] for path in result.details["paths"]] == [1, 2]
-    assert result.details["paths"][0]["closed_s"] < 0.8
+    assert result.details["paths"][0]["closed_s"] < 2
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from minitopo_dc.real.run import run_real
-from minitopo_dc.results.logs import connection_log, sender_recovery
+from minitopo_dc.results.logs.tcp import sender_recovery
 from minitopo_dc.virtual.run import run_virtual
 from tests.real.testbed import running_testbed
 from tests.studies.digests import module
@@ -86,7 +86,7 @@ def test_what_a_tcp_connection_lost_is_what_its_leg_dropped(tmp_path: Path) -> N
     assert result.status == "ok", result.reason
     counted = last(tmp_path / "gnb-legs.csv")[1]
     dropped = counted["dropped_queue"] + counted["dropped_loss"] + counted["dropped_radio"]
-    log = connection_log(tmp_path)
+    log = module("mesh", "connection").connection_log(tmp_path)
     missing = log.packets["received_s"].isna().sum()
     assert missing > 5
     assert 0 <= dropped - missing <= 2  # all but a few packets have content

@@ -20,13 +20,14 @@ from scapy.packet import Raw
 
 from minitopo_dc.capture import CaptureFile
 from minitopo_dc.results.files import ResultError
-from minitopo_dc.results.logs import connection_log, sender_recovery
+from minitopo_dc.results.logs.tcp import sender_recovery
 from minitopo_dc.runners.tcp.info import FIELDS, FILE
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import result
 from tests.studies.digests import module
 
 features, limits = (module("mesh", name) for name in ("features", "limits"))
+connection_log = module("mesh", "connection").connection_log
 
 MS = 1_000_000
 OFFSET = 1_700_000_000_000_000_000

@@ -8,8 +8,7 @@ from pathlib import Path
 from minitopo_dc.runners.aioquic.virtual import QuicConnectionPair, seconds
 from minitopo_dc.runners.virtual import VirtualFlow
 from minitopo_dc.virtual.host import EndHost
-from minitopo_dc.virtual.loop import START_NS, LoopTimer, VirtualLoop
-from minitopo_dc.virtual.packet import Flow, Packet
+from minitopo_dc.virtual.network import START_NS, Flow, LoopTimer, Packet, VirtualLoop
 from minitopo_dc.workloads import Workload
 
 SERVER, CLIENT = ("192.0.2.1", 4433), ("192.0.2.2", 50_000)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.trace import RateTrace, TraceError, read_trace
+from minitopo_dc.trace.formats.table import read_channel
 
 RACA = "Timestamp,Speed,DL_bitrate,UL_bitrate,State"
 RACA_5G = (
@@ -264,3 +265,61 @@ def test_a_line_of_a_trace_takes_less_than_250_bytes(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert most < 250 * 20_000
+
+
+LOG = ["t_s,cqi,rank,blocks", "0,3,2,100", "1,5,4,50", "2,-,4,50", "3,7,-,50", "4,0,1,100"]
+
+
+def index_by_layers(kind: str, index: float, layers: float | None) -> float:
+    """Mbit/s that are easily checked: as many as the index, a layer."""
+    if index > 15:
+        raise ValueError(f"{kind} {index:g}", "0 to 15")
+    return index * (3 if layers is None else layers)
+
+
+@pytest.mark.parametrize(
+    ("options", "times", "mbps"),
+    [
+        ({}, (0, 1, 3, 4), (9, 15, 21, 0)),
+        ({"layers": "rank"}, (0, 1, 4), (6, 20, 0)),
+        ({"share": "blocks"}, (0, 1, 3, 4), (9, 7.5, 10.5, 0)),
+        ({"layers": "rank", "share": "blocks"}, (0, 1, 4), (6, 10, 0)),
+        ({"column": "rank:mcs"}, (0, 1, 2, 4), (6, 12, 12, 3)),
+    ],
+)
+def test_a_log_of_a_channel_is_rates_by_index_layers_and_share(
+    options: Any, times: tuple[int, ...], mbps: tuple[float, ...], tmp_path: Path
+) -> None:
+    trace = read_channel(write(tmp_path, LOG), index_by_layers, **options)
+    assert [time / 1e9 for time in trace.times_ns] == [*times]
+    assert [rate / 1e6 for rate in trace.rates_bps] == [*mbps]
+
+
+def test_a_channel_of_raca_s_files_is_their_cqi(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, [RACA_5G, *(f"2019.12.01_00.00.0{n},{ROW_5G.format(9)}" for n in (1, 3))]
+    )
+    trace = read_channel(path, index_by_layers)
+    assert (trace.times_ns, trace.rates_bps) == ((0, 2 * 10**9), (36_000_000, 36_000_000))
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "words"),
+    [
+        ("0,16,1,1", {}, r":2: cqi 16 \(allowed: 0 to 15\)"),
+        ("0,1,9,1", {"layers": "rank"}, r":2: 9 for rank \(allowed: 0 to 8\)"),
+        ("0,1,1,101", {"share": "blocks"}, r":2: 101 for blocks \(allowed: 0 to 100\)"),
+        ("0,1,1,1", {"layers": "ri"}, r":1: no column 'ri' \(allowed: t_s, cqi, rank, blocks\)"),
+        (
+            "0,1,1,1",
+            {"column": "rank"},
+            r":1: the channel's column 'rank' names no unit .* cqi, mcs",
+        ),
+        ("0,x,1,1", {}, ":2: 'x' is not a number"),
+    ],
+)
+def test_a_log_that_tells_no_channel_is_refused_with_its_line(
+    row: str, options: Any, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(TraceError, match=words):
+        read_channel(write(tmp_path, [LOG[0], row]), index_by_layers, **options)
