@@ -288,7 +288,8 @@ def picture_of(comparison: Comparison) -> bytes:
     with _drawing:
         [(_, picture)] = _drawer().results([(replace(comparison),)])
     if isinstance(picture, Killed):
-        raise MinitopoDcError(f"no picture: {picture.reason}")
+        code = picture.exit_code
+        raise MinitopoDcError(f"no picture: the process that draws ended with exit code {code}")
     if isinstance(picture, Exception):
         raise picture
     return bytes(picture)

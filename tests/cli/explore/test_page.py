@@ -143,7 +143,7 @@ def test_a_picture_whose_process_ends_is_the_page_s_error(
             return [(0, Killed(-9))]
 
     monkeypatch.setattr(answer, "_drawer", Pool)
-    with pytest.raises(dc.MinitopoDcError, match=r"no picture: .* SIGKILL"):
+    with pytest.raises(dc.MinitopoDcError, match=r"no picture: .* -9"):
         picture_of(Comparison(pd.DataFrame(), tmp_path))
 
 
