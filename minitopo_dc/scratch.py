@@ -5,17 +5,18 @@ The name of each has the process' id, its start time, and the namespace in which
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from posix import geteuid, getpid
 from tempfile import TemporaryDirectory, gettempdir
+
+from minitopo_dc.files import TEMPORARY
 
 ENDED = ("Z", "X", "x")
 """States of a process that has ended (proc(5), field 3)."""
-OWNED = re.compile(r"minitopo-dc-(?P<namespace>\d+)-(?P<pid>\d+)-(?P<started>\d+)-")
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def scratch() -> Iterator[Path]:
 
 def scratch_prefix() -> str:
     """Return what the names of this process' temporary directories begin with."""
-    pid = os.getpid()
+    pid = getpid()
     return f"minitopo-dc-{_namespace()}-{pid}-{started(pid) or 0}-"
 
 
@@ -38,7 +39,7 @@ def remove_abandoned() -> list[Path]:
     """
     removed = []
     for place in sorted(Path(gettempdir()).glob("minitopo-dc-*")):
-        name = OWNED.match(place.name)
+        name = TEMPORARY.match(place.name)
         if name is not None and _is_abandoned(place, name):
             shutil.rmtree(place, ignore_errors=True)
             if not place.exists():
@@ -51,7 +52,7 @@ def _is_abandoned(place: Path, name: re.Match[str]) -> bool:
         owner = place.lstat().st_uid
     except OSError:
         return False  # it has just been removed
-    is_mine = os.geteuid() in (0, owner) and place.is_dir() and not place.is_symlink()
+    is_mine = geteuid() in (0, owner) and place.is_dir() and not place.is_symlink()
     has_ended = started(int(name["pid"])) != name["started"]
     return is_mine and int(name["namespace"]) == _namespace() and has_ended
 

@@ -10,7 +10,6 @@ from .measures.delays import packet_delays as packet_delays
 from .measures.named import run_measures as run_measures
 from .measures.named import with_measures as with_measures
 from .measures.recovery import handover_table as handover_table
-from .measures.utilisation import flow_rates as flow_rates
 from .measures.utilisation import open_capacity as open_capacity
 from .run_result import RunResult as RunResult
 from .run_result import capacity_over_time as capacity_over_time

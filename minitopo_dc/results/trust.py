@@ -179,12 +179,6 @@ def with_trust(result: RunResult, trust: Mapping[str, Any]) -> RunResult:
     return replace(disturbed, details={"trust": trust, "as_measured": measured})
 
 
-def measured_goodput(result: RunResult) -> float | None:
-    """Return the goodput in Mbit/s, also of a run that is disturbed."""
-    goodput = result.details.get("as_measured", {}).get("goodput_mbps", result.goodput_mbps)
-    return goodput if goodput is None else float(goodput)
-
-
 def verdict_of(result: RunResult) -> str:
     """Return `clean` or `disturbed`; empty on the virtual clock, and where nothing was gathered."""
     return str(result.details.get("trust", {}).get("verdict", ""))

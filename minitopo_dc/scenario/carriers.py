@@ -50,9 +50,6 @@ LTE_BLOCKS: Final = {5: 25, 10: 50, 15: 75, 20: 100}
 LTE_SYMBOLS: Final = 120
 """Of a resource block in 1 ms beside three symbols of control and two antennas' reference signals
 (TS 36.211, clauses 6.7 and 6.10.1): 12 x 11, less 12."""
-R_MAX: Final = 948 / 1024
-"""The highest code rate (TS 38.306, clause 4.1.2)."""
-BITS_256QAM: Final = 8
 OVERHEAD: Final = {("D", False): 0.14, ("U", False): 0.08, ("D", True): 0.18, ("U", True): 0.10}
 """The part of a carrier's symbols that control and reference signals take, by direction and
 whether the band is in FR2 (TS 38.306, clause 4.1.2)."""
@@ -211,10 +208,6 @@ class NrCarrier(Carrier):
         all_of_them = blocks * 12 * SYMBOLS / self.slot_ms / 1000
         return all_of_them * (1 - OVERHEAD[of, self.is_fr2]) * self.pattern(of).share
 
-    def highest_mbps(self, of: SlotsOf = "D") -> float:
-        """Return the highest rate (Mbit/s) of TS 38.306, clause 4.1.2, in the pattern's slots."""
-        return self._layers(of) * BITS_256QAM * R_MAX * self.symbols_mbps(of)
-
     def _layer_mbps(self, of: SlotsOf, kind: Index) -> Sequence[float]:
         symbols = self.symbols_mbps(of)
         return [symbols * bits for bits in NR_BITS[kind]]
@@ -281,10 +274,6 @@ class LteCarrier(Carrier):
     uplink_percent: Annotated[float, Field(gt=0, le=100)] = 50.0
     """The part of the uplink's resource blocks that the terminal has."""
     core_ms: Milliseconds = 8.0
-
-    def highest_mbps(self) -> float:
-        """Return the downlink's highest rate (Mbit/s) with 64QAM (TS 38.306, clause 4.1.2)."""
-        return self.rate_mbps("D", "mcs", LAST_MCS)
 
     def _layers(self, of: SlotsOf) -> int:
         return self.layers if of == "D" else 1

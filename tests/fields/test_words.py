@@ -33,7 +33,8 @@ def _subclasses(cls: type[Settings]) -> Iterator[type[Settings]]:
 
 all_runners()
 CLASSES: list[type[Settings]] = sorted(
-    {*_subclasses(Settings), Scenario}, key=lambda each: each.__name__
+    (cls for cls in {*_subclasses(Settings), Scenario} if not inspect.isabstract(cls)),
+    key=lambda cls: cls.__name__,
 )
 
 
