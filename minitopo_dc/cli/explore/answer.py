@@ -26,8 +26,8 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from minitopo_dc import plots
+from minitopo_dc.advice import dependence
 from minitopo_dc.advice.candidates import Candidates, judged_of
-from minitopo_dc.advice.dependence import dependence
 from minitopo_dc.advice.sequence import SHOWN, Runs
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.executors import Results, Scenarios, perform, pooled
