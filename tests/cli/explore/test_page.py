@@ -201,11 +201,11 @@ def test_only_the_newest_of_waiting_requests_is_answered() -> None:
     assert answered == [(1, True), (3, False)]
 
 
-def test_turns_are_taken_in_the_order_of_asking() -> None:
+def test_turns_are_taken_in_the_order_of_asking_first_by_those_who_need_a_picture() -> None:
     turns, taken = Turns(), []
 
     def take(number: int) -> None:
-        with turns.taken():
+        with turns.taken(later=number in (1, 3)):
             taken.append(number)
 
     threads = [Thread(target=take, args=(number,)) for number in range(5)]
@@ -216,7 +216,7 @@ def test_turns_are_taken_in_the_order_of_asking() -> None:
                 time.sleep(0.001)
     for thread in threads:
         thread.join()
-    assert taken == [0, 1, 2, 3, 4]
+    assert taken == [0, 2, 4, 1, 3]
 
 
 def test_of_two_pages_with_many_runs_none_gets_two_lots_while_the_other_waits(
