@@ -110,18 +110,26 @@ def over_time(
 
 
 def parse_table(
-    header: Row, rows: Sequence[Row], time: Column, rate: Column, last_ns: int | None = None
+    header: Row,
+    rows: Sequence[Row],
+    time: Column,
+    rate: Column,
+    last_ns: int | None = None,
+    *,
+    bps: Callable[[Row, str], Decimal | None] | None = None,
 ) -> RateTrace:
-    """Return one rate column as a function of the time column (:func:`over_time`).
+    """Return one column as a function of the time column (:func:`over_time`).
+
+    It has rates, or what `bps` makes rates (bit/s) of.
 
     Raises:
         TraceError: a column is missing, a field is not readable, or time goes backwards.
     """
 
-    def bps(row: Row, text: str) -> Decimal | None:
+    def written(row: Row, text: str) -> Decimal | None:
         return None if text in MISSING else row.rate_bps(text, rate.name, rate.unit)
 
-    samples = over_time(header, rows, time, rate, bps, last_ns=last_ns)
+    samples = over_time(header, rows, time, rate, bps or written, last_ns=last_ns)
     return RateTrace(
         name=header.path.name,
         times_ns=samples.times_ns,
@@ -174,15 +182,9 @@ def read_channel(
             raise row.error(*error.args) from None
         return Decimal(round(rate * part * 10_000))
 
-    samples = over_time(header, rows, time, index, bps)
-    check_length(path, samples.duration_ns)
-    return RateTrace(
-        name=path.name,
-        times_ns=samples.times_ns,
-        rates_bps=samples.values,
-        duration_ns=samples.duration_ns,
-        source=Source(words_of(time, index, "channels"), samples.equal_times),
-    )
+    trace = parse_table(header, rows, time, index, bps=bps)
+    check_length(path, trace.duration_ns)
+    return trace
 
 
 def _upto(row: Row, text: str, name: str, most: int) -> float:
