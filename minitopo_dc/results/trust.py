@@ -128,14 +128,10 @@ class Limits(Settings):
     """A number of packets, which is no share."""
 
 
-def judge_trust(evidence: Evidence, *, limited: Iterable[str] = ()) -> dict[str, Any]:
+def judge_trust(evidence: Evidence) -> dict[str, Any]:
     """Compare evidence with this machine's limits, and return the verdict for `details.trust`.
 
     `exceeded` has the evidence above its limit in words, the worst first; empty: the run is clean.
-
-    Args:
-        evidence: the evidence of a run.
-        limited: parts whose processor time the scenario limits itself: they are expected to wait.
 
     Raises:
         SettingsError: the file with the limits is wrong.
@@ -145,9 +141,8 @@ def judge_trust(evidence: Evidence, *, limited: Iterable[str] = ()) -> dict[str,
     above = []
     for kind, of_parts in shares.items():
         limit = getattr(limits, kind)
-        exempt = limited if kind in ("waited", "delayed", "busy", "saturated") else ()
         for part, share in of_parts.items():
-            if share > limit and part.partition("-")[0] not in exempt:
+            if share > limit:
                 words = WORDS[kind].format(part=part, share=share)
                 above.append((share / (limit or 1e-9), f"{words} (limit {limit:g})"))
     exceeded = [words for _, words in sorted(above, reverse=True)]
