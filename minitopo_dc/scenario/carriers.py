@@ -317,7 +317,8 @@ KINDS: Final = ("lte-", "nr-")
 BANDS: Final = {"nr-fdd": "n1", "nr-tdd": "n78", "nr-mmwave": "n258"}
 ALLOWED: Final = "lte-MHZ, nr-fdd-MHZ (n1), nr-tdd-MHZ (n78), nr-mmwave-MHZ (n258)"
 SATELLITE: Final = {"delay_ms": 25, "jitter_ms": 3, "loss_percent": 0.4, "queue_packets": 1000}
-"""Starlink in Belgium, 2022: round trips of 50 ms in the median (Michel et al., IMC 2022)."""
+"""Starlink in Belgium, 2022: round trips of 50 ms in the median (Michel et al., IMC 2022). The rest
+is assumed."""
 PAIRS: Final[Mapping[str, tuple[Mapping[str, Any], ...]]] = {
     "en-dc": ({"carrier": "lte-20"}, {"carrier": "nr-tdd-100"}),
     "nr-dc": ({"carrier": "nr-tdd-100"}, {"carrier": "nr-mmwave-400"}),
@@ -383,9 +384,10 @@ SOURCES: Final[Mapping[str, str]] = {
     "rlc.header_bytes": "TS 38.323, TS 38.322, TS 38.321; TS 36.323, TS 36.322, TS 36.321",
     "rlc.harq_rtt_ms": "k1 or k2 and the base station's time; LTE: TS 36.213, clauses 7 and 8",
     "rlc.harq_retransmissions": "srsRAN Project; LTE: maxHARQ-Tx n5 of a captured network",
-    "rlc.tdd": "operators in Europe, from memory of Fezeu et al.",
+    "rlc.tdd": "operators in Europe (docs/carriers.md); of n258 assumed",
     "rlc.tdd_slots": "the direction",
-    "rlc.special_symbols": "captured and published configurations; U symbols of S carry no data",
+    "rlc.special_symbols": "DDDSU: captured and published configurations, else assumed; U symbols "
+    "of S carry no data",
     "rlc.ue_slots": "least k1 and k2 of srsRAN Project; at 120 kHz twice that",
     "rlc.gnb_slots": "a choice; at 120 kHz twice that",
     "rlc.sr_ms": "sr-ConfigIndex 5 of a captured network (TS 36.213, table 10.1.5-1)",

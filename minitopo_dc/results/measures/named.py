@@ -21,7 +21,6 @@ from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.numbers import short, significant
 from minitopo_dc.registry import enter
 from minitopo_dc.results.files import naming
-from minitopo_dc.results.logs.tcp import sender_recovery
 from minitopo_dc.results.measures.account import (
     given_up,
     leg_failures,
@@ -51,6 +50,7 @@ from minitopo_dc.results.measures.utilisation import (
 )
 from minitopo_dc.results.run_result import NUMBERS
 from minitopo_dc.results.tables.runs import is_better_low, main_measure, name_and_unit
+from minitopo_dc.results.tcp_info import sender_recovery
 
 Read = Callable[[Path], Mapping[str, float]]
 """A function that reads measures of a run from its directory."""
@@ -214,6 +214,11 @@ class Criterion:
     def limit(self) -> float:
         """Return the difference of scores up to which there is a tie."""
         return math.log1p(self.margin) if self.is_ratio else self.margin
+
+    @property
+    def margin_shown(self) -> str:
+        """Return the margin with its unit."""
+        return f"{self.in_unit(self.limit):g} {self.difference_unit}"
 
     @property
     def unit_words(self) -> str:

@@ -14,8 +14,8 @@ import pytest
 
 from minitopo_dc.real.elements import Testbed
 from minitopo_dc.real.run import run_real
-from minitopo_dc.results.logs.quic import server_recovery
 from minitopo_dc.results.measures.utilisation import link_utilisation
+from minitopo_dc.results.qlog import server_recovery
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
 from tests.real.testbed import ok

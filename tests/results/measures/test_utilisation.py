@@ -85,7 +85,7 @@ def test_the_utilisation_is_what_a_leg_carried_of_what_it_could_while_clients_ra
     late = {"completion_s": 2.0, "leg_bytes": [1_000_000], "details": {"started_s": 1.0}}
     run = run_of(tmp_path / "late", {"trace": str(trace)}, fields={"mode": "sc"}, **late)
     assert link_utilisation(run) == pytest.approx([0.5])
-    with pytest.raises(ValueError, match="status failed; only a run that is ok"):
+    with pytest.raises(ValueError, match="status failed"):
         link_utilisation(save(tmp_path, no_result("quic", "dc", "failed", "it broke")))
 
 
@@ -138,7 +138,7 @@ def test_a_spoilt_summary_is_an_error_that_names_it(
 ) -> None:
     for text in ("{", "[]", "{}", spoilt):
         summarised(tmp_path, host, text)
-        with pytest.raises(ResultError, match=rf"{host}-summary\.json: malformed"):
+        with pytest.raises(ResultError, match=rf"{host}-summary\.json"):
             measure(tmp_path)
 
 
