@@ -20,7 +20,7 @@ from minitopo_dc.trace.formats.columns import (
     ISO,
     KBPS,
     RACA_CLOCK,
-    Column,
+    TraceColumn,
     chosen_column,
     time_of,
     words_of,
@@ -57,8 +57,8 @@ class Samples(NamedTuple):
 def over_time(
     header: Row,
     rows: Sequence[Row],
-    time: Column,
-    column: Column,
+    time: TraceColumn,
+    column: TraceColumn,
     value: Callable[[Row, str], Decimal | None],
     *,
     last_ns: int | None = None,
@@ -112,8 +112,8 @@ def over_time(
 def parse_table(
     header: Row,
     rows: Sequence[Row],
-    time: Column,
-    rate: Column,
+    time: TraceColumn,
+    rate: TraceColumn,
     last_ns: int | None = None,
     *,
     bps: Callable[[Row, str], Decimal | None] | None = None,
@@ -193,7 +193,7 @@ def _upto(row: Row, text: str, name: str, most: int) -> float:
     return float(value)
 
 
-def _timed(header: Row, rows: Sequence[Row], time: Column) -> Iterator[tuple[int, Row]]:
+def _timed(header: Row, rows: Sequence[Row], time: TraceColumn) -> Iterator[tuple[int, Row]]:
     """Yield rows with their times, which do not descend.
 
     They are in ns since 1970, or since whatever the file's times count from.
@@ -208,7 +208,7 @@ def _timed(header: Row, rows: Sequence[Row], time: Column) -> Iterator[tuple[int
         yield moment, row
 
 
-def _moment(row: Row, text: str, time: Column) -> int:
+def _moment(row: Row, text: str, time: TraceColumn) -> int:
     if time.unit not in _CLOCKS:
         return row.time_ns(text, time.name, time.unit)
     try:
@@ -220,7 +220,7 @@ def _moment(row: Row, text: str, time: Column) -> int:
 
 
 TIMESTAMP = "Timestamp"
-TIME = Column(TIMESTAMP, RACA_CLOCK)
+TIME = TraceColumn(TIMESTAMP, RACA_CLOCK)
 _RESOLUTION_NS = 1_000_000_000
 """Of the time stamps, so that the last row lasts 1 s."""
 
@@ -238,7 +238,7 @@ def parse_raca(rows: Rows, column: str) -> RateTrace:
     header.place(TIMESTAMP)
     if column not in bitrates:
         raise header.error(f"no column {column!r}", " or ".join(bitrates) or "*_bitrate")
-    return parse_table(header, rows[1:], TIME, Column(column, KBPS), _RESOLUTION_NS)
+    return parse_table(header, rows[1:], TIME, TraceColumn(column, KBPS), _RESOLUTION_NS)
 
 
 Sample = tuple[int, HeardCell]
