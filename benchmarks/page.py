@@ -1,4 +1,8 @@
-"""The page of `minitopo-dc explore` in a browser: time from a move to the picture, and memory."""
+"""The page of `minitopo-dc explore` in a browser: time from a move to the picture, and memory.
+
+Where that time goes is measured without a browser, as time of the processor: it says the same on a
+machine that has other work.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,21 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from examples.page_load.__main__ import PROGRAMS
+from minitopo_dc.campaign.executors import perform
 from minitopo_dc.cli.explore import free_port
+from minitopo_dc.cli.explore.answer import comparisons, svg_of
+from minitopo_dc.cli.explore.form import Form
+from minitopo_dc.runs.perform import Retries
+from minitopo_dc.scratch import scratch
 
-MOVES, SHORT_MOVES = 50, 500
+MOVES, SHORT_MOVES, TABS, ANSWERS = 50, 500, 10, 10
 PATIENCE_MS = 120_000
 SETTLED_S = 3.0
 """How long the processes are left alone before their memory is read."""
@@ -29,10 +39,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--short-moves", type=int, default=SHORT_MOVES, help="of 0.1 MB, for the memory"
     )
+    parser.add_argument("--tabs", type=int, default=TABS, help="that move at once")
+    parser.add_argument("--answers", type=int, default=ANSWERS, help="whose parts are measured")
 
 
 def measure(chosen: argparse.Namespace) -> dict[str, Any]:
-    """Measure moves of a slider of the default network, and memory over many short ones."""
+    """Measure moves of a slider of the default network, its parts, tabs at once, and memory."""
     command = [sys.executable, "-m", "minitopo_dc.cli", "explore", "--no-browser"]
     server = subprocess.Popen(
         [*command, f"--port={free_port()}"], stdout=subprocess.PIPE, text=True
@@ -40,9 +52,42 @@ def measure(chosen: argparse.Namespace) -> dict[str, Any]:
     with server:
         assert server.stdout is not None
         try:
-            return _measured(server.stdout.readline().strip(), server.pid, chosen)
+            found = _measured(server.stdout.readline().strip(), server.pid, chosen)
         finally:
             server.send_signal(signal.SIGINT)
+    return found | ({"cpu_ms": cpu_ms(chosen.answers)} if chosen.answers else {})
+
+
+def cpu_ms(answers: int) -> dict[str, float]:
+    """Return the median time of the processor (ms) that each part of a first picture takes.
+
+    Runs are in several processes at once, the picture is in another one; all else is the server's.
+    """
+    known = [_parts(Form.of_values(None, {"seed": seed})) for seed in range(1, answers + 2)][1:]
+    return {name: round(float(np.median([one[name] for one in known]))) for name in known[0]}
+
+
+def _parts(form: Form) -> dict[str, float]:
+    """Return the time of the processor of the parts of a form's answer by their names (ms)."""
+    times = [("", time.process_time())]
+
+    def mark(name: str) -> None:
+        times.append((name, time.process_time()))
+
+    with scratch() as place:
+        ways = form.ways()
+        _ = form.query(), form.command(), form.python(), form.yaml()
+        mark("words")
+        for name, scenario in ways.items():
+            perform(scenario, place / name, Retries())
+        mark("runs")
+        made = next(comparisons(ways, form.seeds()[:1], place / "runs", lambda: False))
+        mark("table")
+        _ = made.sentence
+        mark("verdict")
+        svg_of(made)
+        mark("picture")
+    return {name: 1000 * (end - begin) for (_, begin), (name, end) in pairwise(times)}
 
 
 def _measured(address: str, pid: int, chosen: argparse.Namespace) -> dict[str, Any]:
@@ -65,6 +110,7 @@ def _measured(address: str, pid: int, chosen: argparse.Namespace) -> dict[str, A
         for number in range(chosen.short_moves):
             _moved(page, number)
         after = _memory_mb(pid)
+        together = _together(page, address, chosen.tabs) if chosen.tabs else []
         browser.close()
     known = np.array(times)
     return {
@@ -76,18 +122,45 @@ def _measured(address: str, pid: int, chosen: argparse.Namespace) -> dict[str, A
         "short_moves": chosen.short_moves,
         "memory_before_mb": before,
         "memory_after_mb": after,
+        "tabs_s": together,
     }
+
+
+def _together(page: Any, address: str, number: int) -> list[float]:
+    """Return the times in s in which tabs that move at once have their pictures, in order."""
+    tabs = [page.context.new_page() for _ in range(number)]
+    for tab in tabs:
+        tab.set_default_timeout(PATIENCE_MS)
+        tab.goto(address)
+        tab.get_by_text("from the change to the picture").wait_for()
+    time.sleep(SETTLED_S)
+    before = [_picture(tab) for tab in tabs]
+    begins = [_pressed(tab, 0) for tab in tabs]
+    times: dict[int, float] = {}
+    while len(times) < number:
+        for place, tab in enumerate(tabs):
+            if place not in times and _picture(tab) != before[place]:
+                times[place] = time.monotonic() - begins[place]
+    return sorted(round(value, 2) for value in times.values())
+
+
+def _picture(page: Any) -> str:
+    return str(page.locator("img[src^='data:image']").first.get_attribute("src"))
+
+
+def _pressed(page: Any, number: int) -> float:
+    """Move a slider to or fro; return when (s)."""
+    page.locator(".legs-2 .noUi-handle").focus()
+    begin = time.monotonic()
+    page.keyboard.press("ArrowRight" if number % 2 == 0 else "ArrowLeft")
+    return begin
 
 
 def _moved(page: Any, number: int) -> float:
     """Move a slider to and fro; return the time in s until another picture is there."""
-    picture = "img[src^='data:image']"
-    before = page.locator(picture).first.get_attribute("src")
-    page.locator(".legs-2 .noUi-handle").focus()
-    begin = time.monotonic()
-    page.keyboard.press("ArrowRight" if number % 2 == 0 else "ArrowLeft")
-    image = page.locator(picture).first
-    while image.get_attribute("src") == before:
+    before = _picture(page)
+    begin = _pressed(page, number)
+    while _picture(page) == before:
         page.wait_for_timeout(5)
         if time.monotonic() - begin > PATIENCE_MS / 1000:
             raise TimeoutError("no picture after a move")

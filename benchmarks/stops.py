@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from minitopo_dc.cli.screen import progress
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.results.trust import OFF, measured_goodput
+from minitopo_dc.results.trust import OFF
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch
 
@@ -63,7 +63,7 @@ def _pair(seconds: float, part: str, rng: Random) -> dict[str, Any]:
     after_s = rng.uniform(0.5, 0.5 + LATEST * seconds)
     before = _run(scenario, lambda _: nullcontext())
     stopped = _run(scenario, lambda watch: _stop(watch, part, after_s, stop_s))
-    reference, goodput = measured_goodput(before), measured_goodput(stopped)
+    reference, goodput = _goodput(before), _goodput(stopped)
     evidence = stopped.details.get("trust", {}).get("evidence", {})
     return {
         "seconds": seconds,
@@ -90,6 +90,12 @@ def _scenario(size_mb: float) -> Scenario:
         "workload": {"size_mb": size_mb},
     }
     return Scenario.check(values, "benchmarks stops")
+
+
+def _goodput(result: RunResult) -> float | None:
+    """Return the goodput in Mbit/s, also of a run that is disturbed."""
+    goodput = result.details.get("as_measured", {}).get("goodput_mbps", result.goodput_mbps)
+    return goodput if goodput is None else float(goodput)
 
 
 def _run(scenario: Scenario, disturb: Disturb) -> RunResult:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -24,7 +25,6 @@ from posixpath import islink
 from typing import Any, Final
 
 from minitopo_dc.errors import InputError, MinitopoDcError
-from minitopo_dc.scratch import scratch_prefix
 
 SPARE_BYTES = 1 << 20
 MAX_DIGITS = 20
@@ -69,12 +69,16 @@ def replacing(path: Path, *, synced: bool = True) -> Iterator[Path]:
         raise
 
 
+TEMPORARY: Final = re.compile(r"minitopo-dc-(?P<namespace>\d+)-(?P<pid>\d+)-(?P<started>\d+)-")
+"""What the names of temporary directories begin with (`scratch`)."""
+
+
 def sync(path: Path) -> None:
     """Wait until a file is on the disk: a name given before may be all that a power cut leaves.
 
-    Not for what this process removes when it ends (`scratch`).
+    One in a temporary directory (`TEMPORARY`) is removed when its process ends: nobody waits.
     """
-    if scratch_prefix() in str(path):
+    if TEMPORARY.search(str(path)):
         return
     with path.open("rb") as file:
         fsync(file.fileno())

@@ -41,16 +41,6 @@ class Killed:
     exit_code: int | None
     """The exit code of the process; if below 0, the number of a signal."""
 
-    @property
-    def reason(self) -> str:
-        """Return in words how the process ended: by which signal, or with which exit code."""
-        code = self.exit_code
-        if code is not None and code < 0:
-            name = signal.Signals(-code).name
-            memory = ", maybe for want of memory" if -code == signal.SIGKILL else ""
-            return f"the process that ran it was ended by {name}{memory}"
-        return f"the process that ran it ended with exit code {code}"
-
 
 ASKED_S = 0.1
 Deadline = float | Callable[[], float]

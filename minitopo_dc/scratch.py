@@ -13,9 +13,10 @@ from pathlib import Path
 from posix import geteuid, getpid
 from tempfile import TemporaryDirectory, gettempdir
 
+from minitopo_dc.files import TEMPORARY
+
 ENDED = ("Z", "X", "x")
 """States of a process that has ended (proc(5), field 3)."""
-OWNED = re.compile(r"minitopo-dc-(?P<namespace>\d+)-(?P<pid>\d+)-(?P<started>\d+)-")
 
 
 @contextmanager
@@ -38,7 +39,7 @@ def remove_abandoned() -> list[Path]:
     """
     removed = []
     for place in sorted(Path(gettempdir()).glob("minitopo-dc-*")):
-        name = OWNED.match(place.name)
+        name = TEMPORARY.match(place.name)
         if name is not None and _is_abandoned(place, name):
             shutil.rmtree(place, ignore_errors=True)
             if not place.exists():

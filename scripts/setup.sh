@@ -51,11 +51,11 @@ main() {
         make_environment
         install_python_packages real
         install_optional_packages
-        # At once: one waits for the network while another compiles. Jobs of this shell would go on
-        # after Ctrl-C, which ends those of xargs.
-        export -f build say
-        printf '%s\n' native picoquic noq aioquic-2020 |
-            xargs --max-procs 3 --replace={} bash -c 'build {} || true'
+        local parts=(native picoquic aioquic-2020)
+        # A comparison on the real clock, as root, has no runs over noq unless they are named, and
+        # the first of those builds it.
+        ((EUID == 0)) || parts+=(noq)
+        build_all "${parts[@]}"
         echo "$key" > "$STAMP"
         say "done; .venv/bin/minitopo-dc check tells what this machine can do"
     fi
@@ -65,18 +65,21 @@ main() {
 }
 
 set_up_tests() {
+    local parts=()
     if [[ ! -f $DEVELOPMENT_STAMP || $(<"$DEVELOPMENT_STAMP") != "$1" ]]; then
         install_python_packages real,dev
         # All at once, by all processors; what is not Python of this version fails, and is not used.
         .venv/bin/python -m compileall -q -j 0 .venv/lib &> /dev/null || true
         echo "$1" > "$DEVELOPMENT_STAMP"
+        parts+=(noq)
     fi
     # What could not be built is tried again after the next change of the environment only.
     if [[ ! $NO_GUEST -nt $STAMP ]]; then
         rm -f "$NO_GUEST"
         # For tcp and mptcp on the virtual clock: 5 minutes of a processor, once.
-        build linux || touch "$NO_GUEST"
+        parts+=(linux)
     fi
+    build_all "${parts[@]}"
 }
 
 say() { echo "setup: $*"; }
@@ -177,11 +180,18 @@ install_python_packages() {
     fi
 }
 
-# What a command makes; it says what it does. Without it the set-up goes on.
+# What a command makes, all at once: one waits for the network while another compiles. Jobs of this
+# shell would go on after Ctrl-C, which ends those of xargs. Without a part the set-up goes on.
+build_all() {
+    export -f build say
+    export NO_GUEST
+    (($# == 0)) || printf '%s\n' "$@" | xargs --max-procs 3 --replace={} bash -c 'build {}'
+}
+
 build() {
     if ! .venv/bin/minitopo-dc build "$1" > /dev/null; then
         say "goes on without $1; put that right, then: .venv/bin/minitopo-dc build $1"
-        return 1
+        [[ $1 != linux ]] || touch "$NO_GUEST"
     fi
 }
 

@@ -61,11 +61,11 @@ def test_a_call_has_its_frames_as_rows() -> None:
 
 
 def test_a_run_says_of_what_it_has_no_table(one: Run) -> None:
-    with pytest.raises(dc.InputError, match="pdcp: a run of mpquic-picoquic multipath has none"):
+    with pytest.raises(dc.InputError, match=r"pdcp: .*mpquic-picoquic multipath"):
         one.pdcp  # noqa: B018
-    with pytest.raises(dc.InputError, match="paths: a run of quic-picoquic dc has none"):
+    with pytest.raises(dc.InputError, match=r"paths: .*quic-picoquic dc"):
         dc.run(BASE).paths  # noqa: B018
-    with pytest.raises(dc.InputError, match="rows: the workload of this run is download, which"):
+    with pytest.raises(dc.InputError, match=r"rows: .*download"):
         one.rows  # noqa: B018
 
 
@@ -111,7 +111,7 @@ def test_ways_run_over_all_stacks_that_are_asked_for() -> None:
         "TCP": "tcp",
     }
     assert over_stacks(WAYS, ["picoquic"]) == WAYS
-    with pytest.raises(dc.InputError, match="stacks: tquic; allowed: picoquic, noq"):
+    with pytest.raises(dc.InputError, match=r"stacks: tquic; .*picoquic, noq"):
         over_stacks(WAYS, ["tquic"])
 
 
@@ -139,7 +139,7 @@ def test_a_comparison_shows_table_and_sentence(compared: Comparison, tmp_path: P
     assert pyplot.get_fignums() == before  # a notebook would show the figure again
     shown = repr(comparison_of(tmp_path, {"a": [10.0, None], "b": [20.0, 21.0]}))
     assert "a: 1 failed: it broke" in shown
-    with pytest.raises(dc.InputError, match="ways: 1; allowed: two or more"):
+    with pytest.raises(dc.InputError, match="ways: 1"):
         dc.compare({"DC": BASE})
 
 

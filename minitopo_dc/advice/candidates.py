@@ -9,9 +9,8 @@ clock and real packets differ by: who decides more finely decides on an artefact
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from minitopo_dc.clocks import run_obstacle
@@ -119,26 +118,7 @@ def _way(base: Scenario, runner: Runner, **fields: Any) -> Scenario:
 MIN_MARGIN, MAX_MARGIN = 0.001, 1.0
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The measure that is judged, and the margin within which there is a tie."""
-
-    criterion: Criterion
-    margin: float
-    """Of a ratio the part by which it may differ from 1; of a difference in the unit."""
-
-    @property
-    def limit(self) -> float:
-        """Return the difference of scores up to which there is a tie."""
-        return math.log1p(self.margin) if self.criterion.is_ratio else self.margin
-
-    @property
-    def margin_shown(self) -> str:
-        """Return the margin with its unit."""
-        return f"{self.criterion.in_unit(self.limit):g} {self.criterion.difference_unit}"
-
-
-def judged_of(workload: Workload, margin_percent: float | None = None) -> Judged:
+def judged_of(workload: Workload, margin_percent: float | None = None) -> Criterion:
     """Return what is judged of a workload; its margin is that of `MARGINS` unless it is given.
 
     Raises:
@@ -152,4 +132,4 @@ def judged_of(workload: Workload, margin_percent: float | None = None) -> Judged
         allowed = f"{100 * MIN_MARGIN:g} to {100 * MAX_MARGIN:g} %"
         raise SettingsError(f"--margin: {margin_percent:g}; allowed: {allowed}")
     highest_mbps = workload.content.bitrates_kbps[-1] / 1000 if isinstance(workload, Video) else 1
-    return Judged(criterion, margin * (100 if criterion.unit == "%" else highest_mbps))
+    return replace(criterion, margin=margin * (100 if criterion.unit == "%" else highest_mbps))

@@ -15,12 +15,13 @@ from typing import Any, Final, Literal, NamedTuple
 
 import pandas as pd
 
-from minitopo_dc.advice.candidates import Candidates, Judged
+from minitopo_dc.advice.candidates import Candidates
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.executors import Results, Scenarios, Workers
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.results.measures.limiting_factors import reason, unused_legs
+from minitopo_dc.results.measures.named import Criterion
 from minitopo_dc.results.measures.verdict import (
     FEWEST,
     Difference,
@@ -100,7 +101,7 @@ class Advice:
     """Dual Connectivity against multipath, with the transports of one stack."""
 
     stack: str
-    judged: Judged
+    judged: Criterion
     dual: str | None
     """The way that can be deployed; None: none of its runs was ok."""
     multipath: str | None
@@ -169,7 +170,7 @@ class Advice:
                 return f"Not enough evidence, as {why}"
             good, bad = ("DC", "multipath") if self.outcome == "better" else ("Multipath", "DC")
             return f"{good} is better, as runs of {bad} failed"
-        judged, (first, second) = self.judged.criterion, look.difference.scores
+        judged, (first, second) = self.judged, look.difference.scores
         scores = {self.dual: first, self.multipath: second}
         shown = [f"{name} {significant(judged.value(score))}" for name, score in scores.items()]
         better = max(scores, key=scores.__getitem__)
@@ -180,7 +181,7 @@ class Advice:
         return f"{', '.join(shown)} {judged.unit_words}: {outcome}"
 
     def _how_sure(self, look: Look) -> str:
-        paired, judged = look.difference.paired, self.judged.criterion
+        paired, judged = look.difference.paired, self.judged
         ends = look.of_the_better(paired.interval)
         seeds, behind = f"{paired.pairs} seeds", ""
         if look.lost:
@@ -195,7 +196,7 @@ class Advice:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for what there is not."""
-        judged = self.judged.criterion
+        judged = self.judged
         own = ("stack", "sentence", "dual", "multipath", "stopped", "why", "depends", "failed")
         return {
             "outcome": OUTCOMES[self.outcome][0],
@@ -229,7 +230,7 @@ class Runs:
 
     directory: Path
     ways: Mapping[str, Scenario]
-    judged: Judged
+    judged: Criterion
     workers: Workers
     until: float = math.inf
     """By `time.monotonic`, in s: when the workers give up."""
@@ -268,7 +269,7 @@ class Runs:
         table = campaign.run(executor=told, progress=False)
         table = table[table["status"] != "missing"]
         table = table.assign(directory=[self.directory / run for run in table["run"]])
-        self.table = self.judged.criterion.scored(table)
+        self.table = self.judged.scored(table)
 
     @property
     def scores(self) -> pd.DataFrame:
@@ -305,7 +306,7 @@ class Runs:
         """
         of_both = self.table[self.table[LABEL].isin(ways)]
         made = of_both[of_both.groupby("seed")[LABEL].transform("size") == len(ways)]
-        found = difference(made, ways, self.judged.criterion, confidence)
+        found = difference(made, ways, self.judged, confidence)
         if not found.paired.pairs:
             return None
         enough = found.paired.pairs >= FEWEST
@@ -369,7 +370,7 @@ def _beside(stack: Candidates, runs: Runs) -> Iterator[str]:
         yield from of_roles(runs.table, [pair], len(scenario.legs))
     yield from beside_main(runs.table, pair)
     yield from unused_legs(runs.table[runs.table[LABEL].isin(pair)])
-    judged, seeds = runs.judged.criterion, f"with the first {SHOWN} seeds"
+    judged, seeds = runs.judged, f"with the first {SHOWN} seeds"
     means = runs.means([*stack.ways])
     shown = {
         name: f"{significant(judged.value(mean))} {judged.unit}" for name, mean in means.items()

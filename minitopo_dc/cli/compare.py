@@ -12,7 +12,7 @@ from rich.console import Console
 from minitopo_dc.campaign.campaign import Bar, Campaign
 from minitopo_dc.campaign.store import FACTS, LOCK
 from minitopo_dc.cli import options
-from minitopo_dc.cli.options import REAL_SEEDS, SEEDS
+from minitopo_dc.cli.options import REAL_SEEDS, SEEDS, check_repetitions
 from minitopo_dc.cli.options.rows import base_scenario, chosen_stacks, compared_ways
 from minitopo_dc.cli.options.scenario import check_capture
 from minitopo_dc.cli.screen import (
@@ -25,7 +25,6 @@ from minitopo_dc.cli.screen import (
     say,
 )
 from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock, run_obstacle
-from minitopo_dc.fields import SettingsError
 from minitopo_dc.results import compare_table, render_table
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.run_result import exit_status
@@ -35,8 +34,6 @@ from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.ways import LABEL, Comparison, check_resumed
 
-MAX_REPETITIONS = 10_000
-"""The most repetitions of a comparison, which lists them all; a campaign may have more."""
 FIRST = "The first repetition of each way; means and intervals follow with the others:"
 
 
@@ -50,9 +47,7 @@ def execute(arguments: argparse.Namespace) -> int:
     base = base_scenario(arguments)
     if arguments.repetitions is None:
         arguments.repetitions = SEEDS if base.clock == "virtual" else REAL_SEEDS
-    if not 1 <= arguments.repetitions <= MAX_REPETITIONS:
-        allowed = f"1 to {MAX_REPETITIONS}"
-        raise SettingsError(f"--repetitions: {arguments.repetitions}; allowed: {allowed}")
+    check_repetitions(arguments.repetitions)
     check_capture(arguments, base.clock)
     jobs = chosen_jobs(arguments.jobs, base.clock)
     require_clock(base.clock)

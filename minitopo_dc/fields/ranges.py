@@ -101,8 +101,6 @@ Dscp = Annotated[int, Field(ge=0, le=63)]
 """A differentiated services code point (RFC 2474)."""
 Megabytes = Annotated[float, *within(1e-6, MAX_BYTES // 10**6, "MB (of 10^6 bytes)")]
 Microseconds = Annotated[float, *within(0, 1_000_000, "us")]
-CpuPercent = Annotated[float, *within(1, 100, "% of one CPU")]
-"""A share of a CPU, at least the kernel's shortest quota, 1 ms, of a period of 100 ms."""
 RttIncrease = Annotated[float, *within(0, 100, "of the least round-trip time")]
 RoundTrips = Annotated[float, *within(1, 100, "round-trip times")]
 """A number of round trips: below one, what is not yet acknowledged would be lost."""

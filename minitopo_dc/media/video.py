@@ -119,7 +119,6 @@ class VideoSession:
 
 MIN_BYTES = 24
 """Of a frame: as many as the head needs that tells its number, its size and its time."""
-MAX_BYTES = 10_000_000
 FREEZE_FACTOR, FREEZE_S = 3.0, 0.150
 """Of WebRTC's statistics: a gap of at least max(3 x mean, mean + 150 ms) is a freeze."""
 FREEZE_FRAMES = 30
@@ -157,36 +156,6 @@ def even_frames(
     keys = tuple(number % gop == 0 for number in range(count))
     sizes = tuple(max(MIN_BYTES, round(other * (key_ratio if key else 1))) for key in keys)
     return Frames(interval_ns, sizes, keys)
-
-
-def read_frames(text: str, count: int, interval_ns: int) -> Frames:
-    """Return the frames of a file: a line each with its bytes, and `key` behind key frames.
-
-    Lines that begin with # do not count. A file with fewer frames begins again.
-
-    Raises:
-        MediaError: a line is wrong, or there is none.
-    """
-    lines = [
-        _line(number, line)
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip() and not line.startswith("#")
-    ]
-    if not lines:
-        raise MediaError("no frame in it; allowed: a line each with its bytes")
-    taken = [lines[number % len(lines)] for number in range(count)]
-    sizes, keys = zip(*taken, strict=True)
-    return Frames(interval_ns, sizes, keys)
-
-
-def _line(number: int, line: str) -> tuple[int, bool]:
-    words = line.split()
-    is_number = words[0].isascii() and words[0].isdigit() and len(words[0]) < 10
-    if not is_number or words[1:] not in ([], ["key"]):
-        raise MediaError(f"line {number}: {line!r:.60}; allowed: BYTES or BYTES key")
-    if not MIN_BYTES <= int(words[0]) <= MAX_BYTES:
-        raise MediaError(f"line {number}: {words[0]} bytes; allowed: {MIN_BYTES} to {MAX_BYTES:,}")
-    return int(words[0]), len(words) == 2
 
 
 def freezes_s(arrivals: Sequence[tuple[int, float]]) -> list[float]:

@@ -181,10 +181,6 @@ class NativeLeg:
             lib.leg_set_rlc(self.pointer, native_rlc(rlc), block_rng)
             self._set_block_error(rlc, 0)
 
-    def disown(self) -> None:
-        """Leave the leg to other C code, which frees it."""
-        self._ffi.gc(self.pointer, None)
-
     def start(self, now: int) -> None:
         """Make `now` the capacity's time 0."""
         self._lib.leg_start(self.pointer, now)

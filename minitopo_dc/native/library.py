@@ -189,6 +189,11 @@ def random_state(rng: Random) -> Any:
     return library().ffi.new("uint32_t[625]", rng.getstate()[1])
 
 
+def disown(made: Any) -> None:
+    """Leave what Python has made in C to other C code, which frees it."""
+    library().ffi.gc(made, None)
+
+
 def native_limit(limit: int | None) -> int:
     """Return a limit as C has it, where None is a limit that is never reached."""
     return MOST if limit is None else min(limit, MOST)

@@ -97,10 +97,6 @@ class NativeTransmitter:
         self.feedback = NativeFeedback(self, legs) if reports else None
         self._counters = self._ffi.new("transmit_counters *")
 
-    def disown(self) -> None:
-        """Leave the entity to other C code, which frees it."""
-        self._ffi.gc(self.pointer, None)
-
     def statistics(self) -> TransmitStatistics:
         """Return the counters up to now."""
         counters, legs = self._counters, len(self._states)
@@ -207,10 +203,6 @@ class NativeReceiver:
         self.pointer = self._ffi.gc(made, self._lib.receive_free)
         """The entity itself."""
         self._counters = self._ffi.new("receive_counters *")
-
-    def disown(self) -> None:
-        """Leave the entity to other C code, which frees it."""
-        self._ffi.gc(self.pointer, None)
 
     @property
     def desynchronised(self) -> int:

@@ -35,13 +35,12 @@ class SnFormat:
         modulus: 2^bits; the SN of a COUNT is COUNT modulo this (TS 38.323 clause 6.3.5).
     """
 
-    __slots__ = ("_leading", "_whole", "bits", "modulus", "size")
+    __slots__ = ("_whole", "bits", "modulus", "size")
 
     def __init__(self, bits: int, size: int, leading: int) -> None:
         self.bits: Final = bits
         self.size: Final = size
         self.modulus: Final = 1 << bits
-        self._leading: Final = leading
         self._whole: Final = leading << bits
 
     def encode(self, sn: int) -> bytes:

@@ -214,7 +214,6 @@ class ReportMaker:
         sn_format: gives the length of the SN.
         legs: number of the bearer's legs.
         interval: ns from one report to the next, above 0.
-        first_count: the entity's.
         with_status: whether each has the entity's status report in it.
     """
 
@@ -225,7 +224,6 @@ class ReportMaker:
         *,
         legs: int,
         interval: int,
-        first_count: int = 0,
         with_status: bool = False,
     ) -> None:
         self._entity = entity
@@ -237,8 +235,7 @@ class ReportMaker:
         )
         self._due: int | None = None
         self._number = 0
-        self._first_count = first_count
-        self._highest = first_count  # COUNT after the highest of all legs
+        self._highest = 0  # COUNT after the highest of all legs
         self._next_counts = [0] * legs
         self._pdus = [0] * legs
         self._bytes = [0] * legs
@@ -249,7 +246,7 @@ class ReportMaker:
         """Count a PDU with an SDU of `size` bytes that arrived on `leg`."""
         lowest = self._highest - self._window
         count = lowest + ((sn - lowest) & self._mask)
-        if count < self._first_count:
+        if count < 0:
             return  # nobody sent it
         self._pdus[leg] += 1
         self._bytes[leg] += size

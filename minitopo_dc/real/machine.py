@@ -150,7 +150,9 @@ def _distribution() -> str:
         return "unknown"
 
 
+@functools.cache
 def _package_version(name: str) -> str | None:
+    """Return a package's version, read once a process; None: it is not installed."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

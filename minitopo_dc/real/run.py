@@ -16,10 +16,7 @@ from typing import Any
 from minitopo_dc.linux_guest import proxy_obstacle
 from minitopo_dc.real.elements import Testbed, ipv6_obstacle, stop_all, testbed
 from minitopo_dc.real.hosts import (
-    CpuLimit,
     EmulatedHost,
-    cpu_limit,
-    cpu_limit_obstacle,
     ending_leftovers,
 )
 from minitopo_dc.real.machine import facts, probe_kernel, real_obstacle
@@ -96,20 +93,19 @@ def run_flows(
     on_start: Callable[[], None],
     check: Callable[[], None],
     watch: Watch,
-    cpu: CpuLimit | None = None,
     proxy: EmulatedHost | None = None,
 ) -> list[Measurement]:
     """Run the transfers; `rate_file` gets what reached the client, in intervals.
 
     `on_start` is called when all servers listen; `check` now and then from then on, to raise
     RunFailedError when the testbed is not whole; `watch` learns of servers, proxies and clients;
-    `cpu` is the limit that the clients share; `proxy` is the host of proxies, if there are any.
+    `proxy` is the host of proxies, if there are any.
 
     Raises:
         TransferFailed: bytes are missing, a process failed, the time was over.
         RunFailedError: `check` did, which is then the better reason.
     """
-    clients = WatchedHost(client, watch, cpu)
+    clients = WatchedHost(client, watch)
     sampler = Sampler(clients, check, interval_ms)
 
     def start() -> None:
@@ -135,15 +131,15 @@ def run_flows(
 
 
 class WatchedHost(EmulatedHost):
-    """A host whose programs are watched, may share a limit, and can be ended from another thread.
+    """A host whose programs are watched, and can be ended from another thread.
 
     Processes that answer by a pipe are none of them: they set the host up, or back, which an abort
     must not keep them from.
     """
 
-    def __init__(self, host: EmulatedHost, watch: Watch, cpu: CpuLimit | None = None) -> None:
+    def __init__(self, host: EmulatedHost, watch: Watch) -> None:
         self.__dict__ |= host.__dict__
-        self._watch, self._cpu = watch, cpu
+        self._watch = watch
         self._programs: list[subprocess.Popen[bytes]] = []
         self._aborted = False
 
@@ -153,8 +149,6 @@ class WatchedHost(EmulatedHost):
         if options.get("stdout") != subprocess.PIPE:
             self._watch.add(self.name, process.pid)
             self._programs.append(process)
-            if self._cpu is not None:
-                self._cpu(process.pid)
             if self._aborted:  # `abort` may have gone through the list before
                 process.kill()
         return process
@@ -240,8 +234,6 @@ def _obstacles(scenario: Scenario) -> Iterator[str | None]:
     yield ipv6_obstacle(scenario)
     if scenario.is_proxied:
         yield proxy_obstacle()
-    if scenario.real.client_cpu_percent is not None and (missing := cpu_limit_obstacle()):
-        yield f"real.client_cpu_percent: {missing}"
     if scenario.real.backend == "kernel":
         for name in KERNEL_QUEUES:
             if why := probe_kernel()[name]:
@@ -259,14 +251,12 @@ def _measure(
             if any(runner.foreign for runner in runners_of(scenario)):
                 # Users' own programs; those of this project leave nothing.
                 stack.enter_context(ending_leftovers((bed.hosts.server, bed.hosts.client)))
-            share = scenario.real.client_cpu_percent
-            cpu = None if share is None else stack.enter_context(cpu_limit(share))
 
             def start() -> None:
                 bed.start()
                 stack.enter_context(disturb(watch))
 
-            measurements = _transfer(scenario, directory, bed, watch, start, cpu=cpu)
+            measurements = _transfer(scenario, directory, bed, watch, start)
         summaries = stop_all(bed.elements)
     reasons = [summary["core_reason"] for summary in summaries if summary["core"] != "native"]
     details["core"] = f"python: {reasons[0]}" if reasons else "native"
@@ -274,11 +264,10 @@ def _measure(
     elements = dict(zip(("downlink", "uplink"), summaries, strict=False))
     legs = [elements[way]["legs"].values() for way in scenario.loads]
     carried = [[leg["delivered_bytes"] for leg in of_way] for of_way in legs]
-    limited = () if share is None else ("client",)
     return Measured(
         measurements,
         [sum(leg) for leg in zip(*carried, strict=True)],
-        watch.judge(measurements, summaries, limited=limited),
+        watch.judge(measurements, summaries),
     )
 
 
@@ -288,8 +277,6 @@ def _transfer(
     bed: Testbed,
     watch: Watch,
     on_start: Callable[[], None],
-    *,
-    cpu: CpuLimit | None,
 ) -> list[Measurement]:
     version, links = scenario.ip_version, max(1, len(scenario.real.backhaul))
     jobs = make_jobs(
@@ -308,7 +295,6 @@ def _transfer(
         on_start=on_start,
         check=bed.check,
         watch=watch,
-        cpu=cpu,
         proxy=bed.hosts["agg"] if scenario.is_proxied else None,
     )
     return [with_serialisation(scenario, measured) for measured in measurements]

@@ -14,7 +14,7 @@ import itertools
 import os
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -126,21 +126,18 @@ class Watch:
         self,
         measurements: Sequence[Measurement],
         summaries: Sequence[Mapping[str, Any]] = (),
-        *,
-        limited: Iterable[str] = (),
     ) -> dict[str, Any]:
         """Judge the time from the first client's start of connecting to the last one's end.
 
         Args:
             measurements: of the flows.
             summaries: of the elements, when they have ended.
-            limited: parts whose processor time the scenario limits.
         """
         begin_s = min(measured.started_s for measured in measurements)
         end_s = max(measured.started_s + measured.completion_s for measured in measurements)
         begin_ns, end_ns = (self._zero_ns + round(moment * NS_PER_S) for moment in (begin_s, end_s))
         stalls = {summary["host"]: summary["stalls_ns"] for summary in summaries}
-        return judge_trust(self.evidence(begin_ns, end_ns, stalls), limited=limited)
+        return judge_trust(self.evidence(begin_ns, end_ns, stalls))
 
     def evidence(
         self, begin_ns: int, end_ns: int, stalls: Mapping[str, Sequence[Sequence[int]]]

@@ -3,15 +3,14 @@
 from .bound import bound_mbps as bound_mbps
 from .files import ResultError as ResultError
 from .kept_scenario import load_as_run as load_as_run
-from .logs.quic import qlog_events as qlog_events
 from .measures.account import packet_account as packet_account
 from .measures.account import reordering_wait_ms as reordering_wait_ms
 from .measures.delays import packet_delays as packet_delays
 from .measures.named import run_measures as run_measures
 from .measures.named import with_measures as with_measures
 from .measures.recovery import handover_table as handover_table
-from .measures.utilisation import flow_rates as flow_rates
 from .measures.utilisation import open_capacity as open_capacity
+from .qlog import qlog_events as qlog_events
 from .run_result import RunResult as RunResult
 from .run_result import capacity_over_time as capacity_over_time
 from .tables.series import buffer_over_time as buffer_over_time

@@ -128,14 +128,10 @@ class Limits(Settings):
     """A number of packets, which is no share."""
 
 
-def judge_trust(evidence: Evidence, *, limited: Iterable[str] = ()) -> dict[str, Any]:
+def judge_trust(evidence: Evidence) -> dict[str, Any]:
     """Compare evidence with this machine's limits, and return the verdict for `details.trust`.
 
     `exceeded` has the evidence above its limit in words, the worst first; empty: the run is clean.
-
-    Args:
-        evidence: the evidence of a run.
-        limited: parts whose processor time the scenario limits itself: they are expected to wait.
 
     Raises:
         SettingsError: the file with the limits is wrong.
@@ -145,9 +141,8 @@ def judge_trust(evidence: Evidence, *, limited: Iterable[str] = ()) -> dict[str,
     above = []
     for kind, of_parts in shares.items():
         limit = getattr(limits, kind)
-        exempt = limited if kind in ("waited", "delayed", "busy", "saturated") else ()
         for part, share in of_parts.items():
-            if share > limit and part.partition("-")[0] not in exempt:
+            if share > limit:
                 words = WORDS[kind].format(part=part, share=share)
                 above.append((share / (limit or 1e-9), f"{words} (limit {limit:g})"))
     exceeded = [words for _, words in sorted(above, reverse=True)]
@@ -177,12 +172,6 @@ def with_trust(result: RunResult, trust: Mapping[str, Any]) -> RunResult:
         "disturbed", f"this machine: {'; '.join(trust['exceeded'][:2])}"
     )
     return replace(disturbed, details={"trust": trust, "as_measured": measured})
-
-
-def measured_goodput(result: RunResult) -> float | None:
-    """Return the goodput in Mbit/s, also of a run that is disturbed."""
-    goodput = result.details.get("as_measured", {}).get("goodput_mbps", result.goodput_mbps)
-    return goodput if goodput is None else float(goodput)
 
 
 def verdict_of(result: RunResult) -> str:

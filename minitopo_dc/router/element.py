@@ -26,7 +26,7 @@ from minitopo_dc.router.drivers import (
     Way,
     answering,
 )
-from minitopo_dc.router.recorder import Counters, Series
+from minitopo_dc.router.recorder import Series, Snapshot, open_series, snapshot
 from minitopo_dc.scenario import LegDirection
 from minitopo_dc.scenario.element import (
     ElementLeg,
@@ -145,13 +145,7 @@ class AnyElement(ABC):
                 for leg in path.legs:
                     self._listen(leg.destination, path.port, partial(_reported, driver))
         senders: list[ReportSender | EchoSender] = [*self._reporters(), *self._echo_senders()]
-        self._counters = Counters(
-            settings,
-            legs={number: driver.leg.statistics for number, driver in legs.items()},
-            transmit=[driver.entity.statistics for driver in self._transmit],
-            receive=[driver.statistics for driver in self._receive],
-            cells=[cell.statistics for cell in self._cells],
-        )
+        self._sources = self._counted_parts()
         scheduled = [leg for leg in settings.legs if leg.leg in seen]
         schedule = Schedule(scheduled, seen, self._legs_changed)
         self._parts: list[Schedule | ReportSender | EchoSender] = [schedule, *senders]
@@ -180,9 +174,32 @@ class AnyElement(ABC):
         for transmitter in self._transmit:
             transmitter.legs_changed(now)
 
+    def _counted_parts(self) -> dict[str, dict[int, Snapshot]]:
+        """Return what counts, by the file that its counters are in and its number."""
+        settings = self._settings
+        transmit = zip(settings.transmit, self._transmit, strict=True)
+        receive = zip(settings.receive, self._receive, strict=True)
+        cells = enumerate(self._cells, start=1)
+        return {
+            "legs": {n: snapshot(driver.leg.statistics) for n, driver in self._legs.items()},
+            "transmit": {
+                bearer.bearer: snapshot(driver.entity.statistics, bearer.legs)
+                for bearer, driver in transmit
+            },
+            "receive": {
+                bearer.bearer: snapshot(driver.statistics, bearer.legs)
+                for bearer, driver in receive
+            },
+            **(
+                {"cells": {n: snapshot(cell.statistics, None) for n, cell in cells}}
+                if self._cells
+                else {}
+            ),
+        }
+
     def series(self) -> Iterator[Series]:
         """Begin the time series files."""
-        return self._counters.series()
+        return open_series(self._settings, self._sources)
 
     def _start(self, now: int) -> None:
         """Make `now` (ns) time zero of traces, outages and reports."""
@@ -197,7 +214,10 @@ class AnyElement(ABC):
 
     def _counted(self) -> dict[str, dict[int, dict[str, Any]]]:
         """Return what the summary says of legs and bearers, those with reports of these too."""
-        counters = self._counters.now()
+        counters = {
+            name: {number: source() for number, source in of_file.items()}
+            for name, of_file in self._sources.items()
+        }
         for transmit in self._transmit:
             if transmit.entity.feedback is not None:
                 counted = dict(zip(REPORTS, transmit.entity.feedback.counts(), strict=True))

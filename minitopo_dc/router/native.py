@@ -35,7 +35,7 @@ class NativeLegDriver:
         self._lib = library.library().lib
         self.pointer = self._lib.router_leg(router, self.leg.pointer, leg.leg)
         """The driver in C, which has the leg."""
-        self.leg.disown()
+        library.disown(self.leg.pointer)
 
     def rearm(self) -> None:
         """Find the leg's next moment anew, after it was changed from outside."""
@@ -60,7 +60,7 @@ class NativeTransmitDriver:
         self.pointer = self._lib.router_transmit(
             router, self.entity.pointer, pointers, len(pointers)
         )
-        self.entity.disown()
+        library.disown(self.entity.pointer)
 
     def legs_changed(self, now: int) -> None:
         """React to legs that went down or up or got another rate, or to the receiver's report."""
@@ -80,7 +80,7 @@ class NativeReceiveDriver:
         self.reports = bearer.pdcp.report_maker(self.entity, len(keys), make=NativeReportMaker)
         self._lib = library.library().lib
         self.pointer = self._lib.router_receive(router, self.entity.pointer, list(keys), len(keys))
-        self.entity.disown()
+        library.disown(self.entity.pointer)
 
     def statistics(self) -> ReceiveStatistics:
         """Return the entity's counters up to now, with the bytes that it delivered."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import repeat
 from operator import attrgetter
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol, TextIO, cast
 
 from minitopo_dc.files import write_json
-from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
+from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.units import NS_PER_MS
 
 Statistics = Callable[[], Any]
@@ -51,62 +51,19 @@ class Series:
         self._file.close()
 
 
-class Counters:
-    """Counters of an element's legs and bearers, on either clock.
-
-    Args:
-        settings: the element's.
-        legs: of each leg, by its number.
-        transmit: of each transmitting bearer of the settings, in their order.
-        receive: of each receiving bearer.
-        cells: of each cell of the settings; a column of it for each user, from 1.
-    """
-
-    def __init__(
-        self,
-        settings: ElementSettings,
-        *,
-        legs: Mapping[int, Statistics],
-        transmit: Sequence[Statistics],
-        receive: Sequence[Statistics],
-        cells: Sequence[Statistics] = (),
-    ) -> None:
-        self._settings = settings
-        self._sources = {"legs": {number: _snapshot(source, ()) for number, source in legs.items()}}
-        bearers: Iterable[
-            tuple[str, Sequence[TransmitBearer | ReceiveBearer], Sequence[Statistics]]
-        ]
-        bearers = (
-            ("transmit", settings.transmit, transmit),
-            ("receive", settings.receive, receive),
-        )
-        for name, own, statistics in bearers:
-            self._sources[name] = {
-                bearer.bearer: _snapshot(source, bearer.legs)
-                for bearer, source in zip(own, statistics, strict=True)
-            }
-        if cells:
-            self._sources["cells"] = {
-                number: _snapshot(source, None) for number, source in enumerate(cells, start=1)
-            }
-
-    def series(self) -> Iterator[Series]:
-        """Yield the time series files: legs always, bearers where this host has any."""
-        for name, sources in self._sources.items():
-            if sources:
-                path = self._settings.directory / f"{self._settings.host}-{name}.csv"
-                yield Series(path, KEYS.get(name, "bearer"), sources)
-
-    def now(self) -> dict[str, dict[int, dict[str, Any]]]:
-        """Return all counters, by the name of the file and the number of the leg or bearer."""
-        return {
-            name: {number: source() for number, source in sources.items()}
-            for name, sources in self._sources.items()
-        }
-
-
-def _snapshot(statistics: Statistics, legs: Sequence[int] | None) -> Snapshot:
+def snapshot(statistics: Statistics, legs: Sequence[int] | None = ()) -> Snapshot:
+    """Return what gives a source's counters by the names of columns (`flatten`)."""
     return lambda: flatten(statistics(), legs)
+
+
+def open_series(
+    settings: ElementSettings, sources: Mapping[str, Mapping[int, Snapshot]]
+) -> Iterator[Series]:
+    """Begin a host's files, each with its sources by their numbers; none for no sources."""
+    for name, of_file in sources.items():
+        if of_file:
+            path = settings.directory / f"{settings.host}-{name}.csv"
+            yield Series(path, KEYS.get(name, "bearer"), of_file)
 
 
 class SeriesWriter(Protocol):

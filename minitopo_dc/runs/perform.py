@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -49,12 +50,10 @@ def perform(
     obstacle: Callable[[Scenario], str | None],
     measure: Callable[[Scenario, Path, dict[str, Any]], Measured],
 ) -> RunResult:
-    """Run a scenario that was checked, and keep its settings, environment, logs and result.
+    """Run a scenario that was checked, and keep its settings, traces, environment, logs and result.
 
-    The given scenario is written to `scenario.yaml`. If it has a handover rule or a trace offset,
-    the resolved scenario (`resolve_scenario`) is run instead and written to `as-run.yaml`, and the
-    rule's handovers are written to `handovers.csv`.
-    Copies of its traces are kept, too.
+    What is run is the resolved scenario (`resolve_scenario`), which is kept beside the given one
+    where they differ.
 
     Args:
         scenario: a scenario that `check_scenario` has accepted.
@@ -74,7 +73,7 @@ def perform(
     write_version(directory)
     scenario.save(directory / "scenario.yaml")
     write_json(directory / "environment.json", facts, synced=False)
-    run, more = resolve_scenario(scenario), dict[str, Any]()
+    run = resolve_scenario(scenario)
     if run is not scenario:
         save_as_run(scenario, run, directory)
     keep_traces(scenario, directory)
@@ -82,19 +81,27 @@ def perform(
     if (reason := obstacle(scenario) or obstacle_here(run)) is not None:
         result = replace(result, status="unsupported", reason=reason)
     else:
-        try:
-            measured = measure(run, directory, more)
-            result = judge(result, run, measured.measurements, measured.leg_bytes)
-            result = with_cautions(result, run)
-            if measured.trust is not None:
-                result = with_trust(result, measured.trust)
-        except RunUnsupportedError as lack:
-            result, more = replace(result, status="unsupported", reason=str(lack)), {}
-        except (TransferFailed, RunFailedError) as failure:
-            result = replace(result, reason=str(failure))
-    result = replace(result, details={**result.details, **more})
+        result = _outcome(result, run, partial(measure, run, directory))
     result.save(directory)
     return result
+
+
+def _outcome(
+    blank: RunResult, run: Scenario, measure: Callable[[dict[str, Any]], Measured]
+) -> RunResult:
+    """Return what the flows of a run came to, or why they came to nothing."""
+    result, more = blank, dict[str, Any]()
+    try:
+        measured = measure(more)
+        result = judge(blank, run, measured.measurements, measured.leg_bytes)
+        result = with_cautions(result, run)
+        if measured.trust is not None:
+            result = with_trust(result, measured.trust)
+    except RunUnsupportedError as lack:
+        return replace(result, status="unsupported", reason=str(lack))
+    except (TransferFailed, RunFailedError) as failure:
+        result = replace(result, reason=str(failure))
+    return replace(result, details={**result.details, **more})
 
 
 MAX_DISTURBED: Final = 10

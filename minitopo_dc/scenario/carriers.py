@@ -50,9 +50,6 @@ LTE_BLOCKS: Final = {5: 25, 10: 50, 15: 75, 20: 100}
 LTE_SYMBOLS: Final = 120
 """Of a resource block in 1 ms beside three symbols of control and two antennas' reference signals
 (TS 36.211, clauses 6.7 and 6.10.1): 12 x 11, less 12."""
-R_MAX: Final = 948 / 1024
-"""The highest code rate (TS 38.306, clause 4.1.2)."""
-BITS_256QAM: Final = 8
 OVERHEAD: Final = {("D", False): 0.14, ("U", False): 0.08, ("D", True): 0.18, ("U", True): 0.10}
 """The part of a carrier's symbols that control and reference signals take, by direction and
 whether the band is in FR2 (TS 38.306, clause 4.1.2)."""
@@ -211,10 +208,6 @@ class NrCarrier(Carrier):
         all_of_them = blocks * 12 * SYMBOLS / self.slot_ms / 1000
         return all_of_them * (1 - OVERHEAD[of, self.is_fr2]) * self.pattern(of).share
 
-    def highest_mbps(self, of: SlotsOf = "D") -> float:
-        """Return the highest rate (Mbit/s) of TS 38.306, clause 4.1.2, in the pattern's slots."""
-        return self._layers(of) * BITS_256QAM * R_MAX * self.symbols_mbps(of)
-
     def _layer_mbps(self, of: SlotsOf, kind: Index) -> Sequence[float]:
         symbols = self.symbols_mbps(of)
         return [symbols * bits for bits in NR_BITS[kind]]
@@ -282,10 +275,6 @@ class LteCarrier(Carrier):
     """The part of the uplink's resource blocks that the terminal has."""
     core_ms: Milliseconds = 8.0
 
-    def highest_mbps(self) -> float:
-        """Return the downlink's highest rate (Mbit/s) with 64QAM (TS 38.306, clause 4.1.2)."""
-        return self.rate_mbps("D", "mcs", LAST_MCS)
-
     def _layers(self, of: SlotsOf) -> int:
         return self.layers if of == "D" else 1
 
@@ -328,7 +317,8 @@ KINDS: Final = ("lte-", "nr-")
 BANDS: Final = {"nr-fdd": "n1", "nr-tdd": "n78", "nr-mmwave": "n258"}
 ALLOWED: Final = "lte-MHZ, nr-fdd-MHZ (n1), nr-tdd-MHZ (n78), nr-mmwave-MHZ (n258)"
 SATELLITE: Final = {"delay_ms": 25, "jitter_ms": 3, "loss_percent": 0.4, "queue_packets": 1000}
-"""Starlink in Belgium, 2022: round trips of 50 ms in the median (Michel et al., IMC 2022)."""
+"""Starlink in Belgium, 2022: round trips of 50 ms in the median (Michel et al., IMC 2022). The rest
+is assumed."""
 PAIRS: Final[Mapping[str, tuple[Mapping[str, Any], ...]]] = {
     "en-dc": ({"carrier": "lte-20"}, {"carrier": "nr-tdd-100"}),
     "nr-dc": ({"carrier": "nr-tdd-100"}, {"carrier": "nr-mmwave-400"}),
@@ -394,9 +384,10 @@ SOURCES: Final[Mapping[str, str]] = {
     "rlc.header_bytes": "TS 38.323, TS 38.322, TS 38.321; TS 36.323, TS 36.322, TS 36.321",
     "rlc.harq_rtt_ms": "k1 or k2 and the base station's time; LTE: TS 36.213, clauses 7 and 8",
     "rlc.harq_retransmissions": "srsRAN Project; LTE: maxHARQ-Tx n5 of a captured network",
-    "rlc.tdd": "operators in Europe, from memory of Fezeu et al.",
+    "rlc.tdd": "operators in Europe (docs/carriers.md); of n258 assumed",
     "rlc.tdd_slots": "the direction",
-    "rlc.special_symbols": "captured and published configurations; U symbols of S carry no data",
+    "rlc.special_symbols": "DDDSU: captured and published configurations, else assumed; U symbols "
+    "of S carry no data",
     "rlc.ue_slots": "least k1 and k2 of srsRAN Project; at 120 kHz twice that",
     "rlc.gnb_slots": "a choice; at 120 kHz twice that",
     "rlc.sr_ms": "sr-ConfigIndex 5 of a captured network (TS 36.213, table 10.1.5-1)",

@@ -12,7 +12,6 @@ from minitopo_dc.fields.base import LeftOut, Settings, SettingsError, given
 from minitopo_dc.fields.path_schedule import PathPlan, PathSchedule, primary_first
 from minitopo_dc.fields.ranges import (
     CONGESTION_CONTROL,
-    CpuPercent,
     Direction,
     IpVersion,
     Microseconds,
@@ -90,8 +89,6 @@ class RealSettings(Settings):
     (docs/legs.md)."""
     core: LeftOut[Core] = "auto"
     """What carries the elements' packets: C, or Python (docs/element.md)."""
-    client_cpu_percent: LeftOut[CpuPercent | None] = None
-    """CPU time that all programs of the clients have together, of one CPU; None: all there is."""
     capture: tuple[Literal["legs", "client", "server"], ...] = ()
     """What is captured (docs/element.md): every leg, an end host's packets."""
 

@@ -11,7 +11,6 @@ from minitopo_dc.results.run_result import flow_directory
 from minitopo_dc.runners.base import accepted, get_runner
 from minitopo_dc.runners.virtual import (
     Address,
-    Congestion,
     FlowFacts,
     GuestFlow,
     VirtualConnection,
@@ -31,7 +30,6 @@ from minitopo_dc.virtual.element import VirtualElement, delayed
 from minitopo_dc.virtual.host import EndHost
 from minitopo_dc.virtual.network import Flow, Take
 from minitopo_dc.workloads import Measurement, Realtime
-from minitopo_dc.workloads.path_reports import PathSample
 
 CLIENT_PORT = 50_000
 """The client's port of the first flow, from the range of ephemeral ports (RFC 6335)."""
@@ -151,14 +149,6 @@ class AnyConnection(ABC):
     def measure(self) -> Measurement:
         """Return what was measured; raise TransferFailed when it is not what was asked for."""
         return accepted(self.workload, self.ends.measure())
-
-    def congestion(self) -> Congestion:
-        """Return the present state of the server's congestion control."""
-        return self.ends.congestion()
-
-    def path_samples(self) -> Sequence[PathSample]:
-        """Return samples of the transport's several paths, if it has any."""
-        return self.ends.path_samples()
 
     @abstractmethod
     def close(self) -> None:

@@ -163,9 +163,9 @@ class ConnectionSeries:
         for number, (connection, count) in enumerate(
             zip(self._connections, received, strict=True), start=1
         ):
-            self._flows.writerow([time, number, count, *connection.congestion()])
+            self._flows.writerow([time, number, count, *connection.ends.congestion()])
             if self._paths is not None:
-                self._paths.write(number, connection.path_samples())
+                self._paths.write(number, connection.ends.path_samples())
 
     def close(self) -> None:
         """Flush and close the files."""

@@ -41,7 +41,7 @@ RESERVED = frozenset(
         *("configuration", "leg", "settings"),
     }
 )
-RESERVED_BEGINNINGS = (*("leg_bytes_", "utilisation_leg_", "links_", "flow_"),)
+RESERVED_BEGINNINGS = ("leg_bytes_", "utilisation_leg_", "flow_")
 """Names of what a run's row, its details and a campaign's measures have already."""
 _LEG = re.compile(r"leg_([1-9][0-9]*)", re.ASCII)
 

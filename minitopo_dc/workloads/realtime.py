@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
-from minitopo_dc.fields.base import FilePath
 from minitopo_dc.fields.ranges import Dscp, MillisecondsAbove, Seconds, within
-from minitopo_dc.files import UnreadableError, read_text
-from minitopo_dc.media.video import Frames, MediaError, even_frames, freezes_s, read_frames
+from minitopo_dc.media.video import Frames, even_frames, freezes_s
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.base import (
     Column,
@@ -32,7 +30,6 @@ from minitopo_dc.workloads.exchange import Answers, Client, Requests, Server, St
 
 MAX_FRAMES = 10**6
 """Of one direction: each has a row."""
-MAX_FILE_BYTES = 16 << 20
 Delivery = Literal["streams", "datagrams", "stream"]
 Direction = Literal["down", "up", "both"]
 
@@ -74,8 +71,6 @@ class Realtime(Workload):
     """Frames in a group that a key frame begins; picoquic's media test."""
     key_frame_ratio: Annotated[float, *within(1, 1000)] = 10.0
     """Bytes of a key frame by those of another; picoquic's media test."""
-    frame_sizes: FilePath | None = None
-    """A file with the bytes of each frame, in place of the bitrate, the group and the ratio."""
     direction: Direction = "down"
     delivery: Delivery = "streams"
     """A stream for each frame, DATAGRAM frames of QUIC (RFC 9221), or one stream for all."""
@@ -110,28 +105,14 @@ class Realtime(Workload):
 
     @cached_property
     def plan(self) -> Frames:
-        """Return the frames of each direction.
-
-        Raises:
-            MediaError: the file of sizes is missing or wrong.
-        """
-        interval_ns = round(NS_PER_S / self.fps)
-        if self.frame_sizes is None:
-            return even_frames(
-                self.frames,
-                interval_ns,
-                bytes_per_s=self.bitrate_mbps * 125_000,
-                gop=self.gop,
-                key_ratio=self.key_frame_ratio,
-            )
-        try:
-            text = read_text(self.frame_sizes, MAX_FILE_BYTES)
-            return read_frames(text, self.frames, interval_ns)
-        except MediaError as error:
-            raise MediaError(f"frame_sizes {self.frame_sizes}: {error}") from None
-        except (OSError, UnreadableError, UnicodeDecodeError) as error:
-            words = error.strerror if isinstance(error, OSError) else str(error)
-            raise MediaError(f"frame_sizes {self.frame_sizes}: {words}") from None
+        """Return the frames of each direction."""
+        return even_frames(
+            self.frames,
+            round(NS_PER_S / self.fps),
+            bytes_per_s=self.bitrate_mbps * 125_000,
+            gop=self.gop,
+            key_ratio=self.key_frame_ratio,
+        )
 
     def make_client(self, connection: Requests) -> Client:
         """Return the client over HTTP."""
@@ -155,15 +136,11 @@ class Realtime(Workload):
         return measurement(told, report["bytes_in_time"], report["completion_s"])
 
     def obstacle(self, legs: int) -> str | None:  # noqa: ARG002
-        """Return an error for too many frames, a wrong file or an impossible reset, else None."""
+        """Return an error for too many frames or an impossible reset, else None."""
         if self.frames > MAX_FRAMES:
             return f"{self.frames} frames; allowed: at most {MAX_FRAMES:,}"
         if self.reset_late and self.delivery != "streams":
             return f"reset_late with delivery {self.delivery}; allowed: streams, one for each frame"
-        try:
-            _ = self.plan
-        except MediaError as error:
-            return str(error)
         return None
 
     def failure(self, measured: Measurement) -> str | None:

@@ -20,7 +20,9 @@ import numpy as np
 import pandas as pd
 
 import minitopo_dc as dc
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.fields.ranges import Direction
+from minitopo_dc.interruption import interruptible
 from minitopo_dc.link.capacity import make_capacity
 from minitopo_dc.link.rlc.leg import RlcLeg
 from minitopo_dc.trace.model import RateTrace
@@ -150,7 +152,7 @@ def worst(name: str, share: float) -> float:
 
 def rows() -> Iterator[dict[str, object]]:
     """Yield a row a property and pattern."""
-    for name, delays in PROPERTIES.items():
+    for name, delays in progress([*PROPERTIES.items()], lambda item: item[0]):
         shares = SHARES if "share" in name else [0.0]
         share = min(shares, key=lambda tried, name=name: worst(name, tried))  # type: ignore[misc]
         for pattern, published in PUBLISHED.items():
@@ -180,9 +182,10 @@ def ranges() -> Iterator[dict[str, object]]:
 
 
 if __name__ == "__main__":
-    others = pd.DataFrame(ranges()).round(2)
-    others.to_csv(TABLE.with_stem("published_ranges"), index=False)
-    print(others.to_string(index=False))  # noqa: T201
-    table = pd.DataFrame(rows()).round(2)
-    table.to_csv(TABLE, index=False)
-    print(table.to_string(index=False))  # noqa: T201
+    with interruptible("a table is written when all of it is there"):
+        others = pd.DataFrame(ranges()).round(2)
+        others.to_csv(TABLE.with_stem("published_ranges"), index=False)
+        print(others.to_string(index=False))  # noqa: T201
+        table = pd.DataFrame(rows()).round(2)
+        table.to_csv(TABLE, index=False)
+        print(table.to_string(index=False))  # noqa: T201

@@ -22,6 +22,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import minimize
 
+from minitopo_dc.cli.screen import progress
+from minitopo_dc.interruption import interruptible
 from minitopo_dc.trace import (
     ENVIRONMENTS,
     ChannelStatistics,
@@ -186,7 +188,8 @@ def check(environment: Environment) -> None:
 
 
 if __name__ == "__main__":
-    for fitted in sys.argv[1:]:
-        print(fit(ENVIRONMENTS[fitted]))  # noqa: T201
-    for shipped in () if sys.argv[1:] else ENVIRONMENTS.values():
-        check(shipped)
+    with interruptible("what is fitted is printed above"):
+        for fitted in progress(sys.argv[1:]):
+            print(fit(ENVIRONMENTS[fitted]))  # noqa: T201
+        for shipped in () if sys.argv[1:] else progress([*ENVIRONMENTS]):
+            check(ENVIRONMENTS[shipped])

@@ -25,8 +25,8 @@ import pandas as pd
 
 import minitopo_dc as dc
 from minitopo_dc.results import ResultError, qlog_events
-from minitopo_dc.results.logs.quic import LOST, METRICS, PROTECTED, RECEIVED, SENT, WRONG, Event
-from minitopo_dc.results.logs.tcp import TcpSegment, decreases, segments, tcp_info
+from minitopo_dc.results.qlog import LOST, METRICS, PROTECTED, RECEIVED, SENT, WRONG, Event
+from minitopo_dc.results.tcp_info import TcpSegment, decreases, segments, tcp_info
 from minitopo_dc.units import NS_PER_S
 
 Numbers = npt.NDArray[np.floating[Any]]

@@ -18,7 +18,7 @@ from scapy.layers.inet import IP, TCP
 
 import minitopo_dc as dc
 from minitopo_dc.capture import read_capture
-from minitopo_dc.results.logs.quic import SENT, qlog_events
+from minitopo_dc.results.qlog import SENT, qlog_events
 
 MEASURES = ("most_blocks", "over_two_percent", "over_three_percent")
 TCP_BLOCKS = 3

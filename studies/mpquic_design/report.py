@@ -29,7 +29,8 @@ TITLES = {
     "short": "256 KB, low bandwidth-delay product",
 }
 WORST = "answer_worst_ms"
-CARRIED, SENT = "leg_2_carried_from_4_s", "leg_2_sent_from_4_s"
+FROM_S = 4
+CARRIED, SENT = (f"leg_2_{what}_from_{FROM_S}_s" for what in ("carried", "sent"))
 """Shares of a connection's bytes that path 2 carried, and was sent, from a second after the
 handover on."""
 CLAIMED = {
@@ -38,6 +39,19 @@ CLAIMED = {
     **{f"{way}, sent": (SENT, way) for way in ("MP-QUIC", "MPTCP")},
 }  # fmt: skip
 """Of the handover: measure and way by claim."""
+
+
+@dc.run_measures(CARRIED, SENT)
+def shares(run: Path) -> dict[str, float]:
+    """Return both shares of a run by its legs' counters; NaN where nothing was counted."""
+    series = dc.results.leg_series(run)
+    before = series[series["time_s"] <= FROM_S].groupby("leg")
+    found = {}
+    for name, column in ((CARRIED, "delivered_bytes"), (SENT, "pushed_bytes")):
+        counted = series.groupby("leg")[column].max().sub(before[column].max(), fill_value=0)
+        total = float(counted.sum())
+        found[name] = float(counted.get(2, 0)) / total if total else math.nan
+    return found
 
 
 def report(runs: pd.DataFrame) -> Iterator[Section]:

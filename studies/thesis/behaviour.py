@@ -19,6 +19,7 @@ import pandas as pd
 from claims import by_seed, judged, most
 from comparison import sections
 from drop_occasion import drop_occasion
+from links import flow_rates
 from testbed import BASE, WAYS, Case, Change, delayed
 
 import minitopo_dc as dc
@@ -144,7 +145,7 @@ def _links(runs: Mapping[str, Path]) -> Any:
 
 def _pairs(runs: Mapping[str, Path]) -> Any:
     """Return the rate of each connection, a panel a pair."""
-    return _rates({case: dc.results.flow_rates(run) for case, run in runs.items()}, "flow")
+    return _rates({case: flow_rates(run) for case, run in runs.items()}, "flow")
 
 
 def _rates(tables: Mapping[str, pd.DataFrame], column: str, until_s: float | None = None) -> Any:

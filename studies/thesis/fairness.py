@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import links  # noqa: F401 (its measures are asked for by name)
 import pandas as pd
 from claims import by_seed, judged, least, most
 from comparison import sections
@@ -78,10 +79,10 @@ def seeds(version: str) -> range:
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield the claims, and the thesis' tables."""
-    links = [curve.measure for curve in LINKS]
-    if not set(links) <= set(runs):  # what the links of the last table carried
+    names = [curve.measure for curve in LINKS]
+    if not set(names) <= set(runs):  # what the links of the last table carried
         copied = runs[runs["experiment"] == "loss-duplicate"]
-        runs = runs.join(dc.results.with_measures(copied, *links)[links])
+        runs = runs.join(dc.results.with_measures(copied, *names)[names])
     yield "Claims", table(claims(runs))
     yield from sections(runs, "fairness")
 

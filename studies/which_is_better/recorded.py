@@ -31,6 +31,8 @@ from report import downloads, effect_curves, report
 import minitopo_dc as dc
 from minitopo_dc import plots
 from minitopo_dc.campaign.store import read_table
+from minitopo_dc.cli.screen import progress
+from minitopo_dc.interruption import interruptible
 from minitopo_dc.results.tables.sheet import as_markdown
 
 REPORTS = {
@@ -110,7 +112,7 @@ def recorded(campaign: str = "campaign") -> pd.DataFrame:
 def pages() -> Iterator[str]:
     """Yield the head of the findings, and the tables of each campaign."""
     yield HEAD
-    for campaign, sections in REPORTS.items():
+    for campaign, sections in progress([*REPORTS.items()], lambda report: report[0]):
         runs = recorded(campaign)
         done = runs.drop_duplicates("run")
         failed = (done["status"] == "failed").sum()
@@ -119,13 +121,14 @@ def pages() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        record(Path(sys.argv[1]), sys.argv[2])
-    FINDINGS.write_text("\n".join(pages()), encoding="utf-8")
-    networks = deployable.ratios(recorded("deployable"), "download")
-    plots.save(deployable.figure(networks), PICTURES, "answer", ["png"])
-    effects = effect_curves(downloads(recorded(), "download"))
-    plots.save(effects, PICTURES, "study-effects", ["png"])
-    decides = answer_report.figure_of(answer_report.tornado(recorded("answer"), "assumption"))
-    plots.save(decides, PICTURES, "what-decides", ["png"])
-    plots.save(frontier.figure(recorded("frontier")), PICTURES, "frontier", ["png"])
+    with interruptible("git tells which files are already written anew"):
+        if len(sys.argv) > 1:
+            record(Path(sys.argv[1]), sys.argv[2])
+        FINDINGS.write_text("\n".join(pages()), encoding="utf-8")
+        networks = deployable.ratios(recorded("deployable"), "download")
+        plots.save(deployable.figure(networks), PICTURES, "answer", ["png"])
+        effects = effect_curves(downloads(recorded(), "download"))
+        plots.save(effects, PICTURES, "study-effects", ["png"])
+        decides = answer_report.figure_of(answer_report.tornado(recorded("answer"), "assumption"))
+        plots.save(decides, PICTURES, "what-decides", ["png"])
+        plots.save(frontier.figure(recorded("frontier")), PICTURES, "frontier", ["png"])

@@ -91,7 +91,7 @@ def test_what_cannot_be_judged_is_one_error(fields: dict[str, Any], message: str
 )
 def test_a_difference_has_its_unit(kind: str, difference: float, shown: str, margin: str) -> None:
     judged = judged_of(parse_workload(kind))
-    assert judged.criterion.by(difference) == shown
+    assert judged.by(difference) == shown
     assert judged.margin_shown == margin
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.advice import base_of
+from minitopo_dc.advice import base_of, dependence
 from minitopo_dc.advice.candidates import candidates_of, judged_of
-from minitopo_dc.advice.dependence import dependence
 from minitopo_dc.advice.sequence import SHOWN, Runs
 from minitopo_dc.scenario import Scenario
 from tests.advice.made_up import LEGS, made_up

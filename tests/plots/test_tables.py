@@ -226,7 +226,7 @@ def test_a_table_without_runs_has_axes_and_no_curve(draw: Any, x: str, by: str |
 
 
 def test_a_misspelt_column_is_named_with_the_one_that_may_be_meant() -> None:
-    with pytest.raises(InputError, match=r"no column dely_ms; did you mean delay_ms"):
+    with pytest.raises(InputError, match=r"dely_ms; .*delay_ms"):
         plots.curves(table(), x="dely_ms")
 
 

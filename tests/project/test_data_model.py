@@ -54,12 +54,12 @@ def test_another_version_is_refused_with_what_to_do(tmp_path: Path, version: int
 @pytest.mark.parametrize("version", [0, -1, True, None, "2", [2]])
 def test_a_version_that_is_none_is_named(tmp_path: Path, version: object) -> None:
     set_version(tmp_path, version)
-    with pytest.raises(InputError, match=f"{VERSION_FILE}: says no version"):
+    with pytest.raises(InputError, match=VERSION_FILE):
         check_version(tmp_path)
 
 
 def test_a_comparison_of_a_newer_version_does_not_go_on(tmp_path: Path) -> None:
     set_version(tmp_path, DATA_MODEL + 1)
-    with pytest.raises(InputError, match=f"version {DATA_MODEL + 1} of the data model"):
+    with pytest.raises(InputError, match=f"version {DATA_MODEL + 1} "):
         Campaign(tmp_path, [(Scenario.check(DOWNLOAD, "test"), {})]).run(1, progress=False)
     assert json.loads((tmp_path / VERSION_FILE).read_text())["data_model"] == DATA_MODEL + 1

@@ -178,9 +178,9 @@ def test_a_registry_refuses_a_name_that_is_taken_and_lists_what_it_knows() -> No
     registry: Registry[type] = Registry("thing", "no.such.group", ())
     registry.add("int", int)
     registry.add("int", int)
-    with pytest.raises(ValueError, match="there is a thing 'int' already"):
+    with pytest.raises(ValueError, match="thing 'int'"):
         registry.add("int", str)
-    with pytest.raises(UnknownNameError, match=r"no thing 'float' \(known: int\)"):
+    with pytest.raises(UnknownNameError, match=r"thing 'float' .*int"):
         registry.get("float")
 
 

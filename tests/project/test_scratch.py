@@ -73,7 +73,7 @@ def test_another_user_s_are_left_to_them(temporary: Path, monkeypatch: pytest.Mo
     prefix = scratch_prefix().rsplit("-", 2)[0]
     (temporary / f"{prefix}-1-x").mkdir()
     mine = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    monkeypatch.setattr("minitopo_dc.scratch.geteuid", lambda: mine + 1)
     assert remove_abandoned() == []
 
 

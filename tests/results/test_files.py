@@ -95,7 +95,7 @@ def test_neither_a_trace_that_changed_nor_a_damaged_copy_is_taken_for_the_run_s(
     shutil.rmtree(run / FOLDER)
     assert open_capacity(run) == before
     trace.write_text(other, encoding="utf-8")
-    with pytest.raises(SettingsError, match=r"traces/[0-9a-f]{16}-a_trace\.csv: No such file"):
+    with pytest.raises(SettingsError, match=r"traces/[0-9a-f]{16}-a_trace\.csv"):
         open_capacity(run)
     for record in ("[]", '{"a": "../b"}', '{"a": 1}', "{"):
         (run / RECORD).write_text(record, encoding="utf-8")
@@ -154,5 +154,5 @@ def test_a_transfer_takes_time_and_shares_something(seconds: float) -> None:
         goodput_mbps(1, seconds)
     with pytest.raises(ValueError, match="available_bits"):
         capacity_share(1, 0)
-    with pytest.raises(ValueError, match="none is above 0"):
+    with pytest.raises(ValueError, match="goodputs"):
         jain_index([0, 0])

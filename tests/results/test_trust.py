@@ -105,12 +105,6 @@ def test_a_failure_stays_one_and_says_what_the_machine_did() -> None:
     assert judged.details["trust"]["exceeded"]
 
 
-def test_a_client_whose_processor_time_the_scenario_limits_may_wait() -> None:
-    waiting = with_part("client", waited_s=2, delayed_s=2, saturated_s=2)
-    assert not judge_trust(waiting, limited=["client"])["exceeded"]
-    assert judge_trust(with_part("client", stopped_s=1), limited=["client"])["exceeded"]
-
-
 def test_wrong_limits_name_their_file_and_field(limits: Path) -> None:
     other = limits.with_name("wrong.yaml")
     other.write_text("waited: -1\n", encoding="utf-8")

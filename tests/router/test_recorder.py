@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.router.recorder import Counters, Recorder, Series, flatten, write_summary
+from minitopo_dc.router.recorder import (
+    Recorder,
+    Series,
+    flatten,
+    open_series,
+    snapshot,
+    write_summary,
+)
 from minitopo_dc.scenario.element import ElementSettings
 
 MS = 1_000_000
@@ -65,13 +72,11 @@ def test_bearers_over_different_legs_have_the_columns_of_all(tmp_path: Path) -> 
     settings = ElementSettings.check(
         {"host": "ue", "legs": legs, "receive": bearers, "directory": tmp_path}, "test"
     )
-    counters = Counters(
-        settings,
-        legs={},
-        transmit=(),
-        receive=[lambda: Statistics(5, (5,), Inner(7)), lambda: Statistics(9, (9,), Inner(8))],
-    )
-    (series,) = counters.series()
+    receive = {
+        1: snapshot(lambda: Statistics(5, (5,), Inner(7)), (1,)),
+        3: snapshot(lambda: Statistics(9, (9,), Inner(8)), (2,)),
+    }
+    (series,) = open_series(settings, {"legs": {}, "receive": receive})
     series.write(0)
     series.close()
     with (tmp_path / "ue-receive.csv").open() as file:
@@ -81,16 +86,18 @@ def test_bearers_over_different_legs_have_the_columns_of_all(tmp_path: Path) -> 
         ["1", "5", "5", "0"],
         ["3", "9", "0", "9"],
     ]
-    assert counters.now()["receive"][3]["pdus_2"] == 9
-    assert "pdus_1" not in counters.now()["receive"][3]
+    assert receive[3]()["pdus_2"] == 9
+    assert "pdus_1" not in receive[3]()
 
 
 def test_cells_are_numbered_from_1_with_a_column_for_each_user(tmp_path: Path) -> None:
     settings = ElementSettings.check({"host": "gnb", "legs": [], "directory": tmp_path}, "test")
-    cells = [lambda: Statistics(5, (2, 3), Inner(7)), lambda: Statistics(6, (6,), Inner(8))]
-    counters = Counters(settings, legs={}, transmit=(), receive=(), cells=cells)
-    assert [(n, cell["pdus_1"]) for n, cell in counters.now()["cells"].items()] == [(1, 2), (2, 6)]
-    for series in counters.series():
+    cells = {
+        1: snapshot(lambda: Statistics(5, (2, 3), Inner(7)), None),
+        2: snapshot(lambda: Statistics(6, (6,), Inner(8)), None),
+    }
+    assert [cell()["pdus_1"] for cell in cells.values()] == [2, 6]
+    for series in open_series(settings, {"cells": cells}):
         series.write(7)
         series.close()
     with (tmp_path / "gnb-cells.csv").open() as file:

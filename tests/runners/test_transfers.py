@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.results.logs.quic import server_recovery
+from minitopo_dc.results.qlog import server_recovery
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.mptcp.runner import MptcpRunner
 from minitopo_dc.runners.processes.session import Job, run_transfers

@@ -261,6 +261,6 @@ def test_an_earlier_run_is_not_overwritten(tmp_path: Path) -> None:
     small = scenario(LEG, mode="sc", transport="quic", workload=Download(size_mb=0.01))
     assert run_scenario(small, tmp_path).status == "ok"  # an empty directory is taken
     before = (tmp_path / "result.json").read_bytes()
-    with pytest.raises(SettingsError, match="exists; give a new directory or an empty one"):
+    with pytest.raises(SettingsError, match="exists"):
         run_scenario(small, tmp_path)
     assert (tmp_path / "result.json").read_bytes() == before

@@ -17,7 +17,7 @@ from minitopo_dc.data.studies.thesis.quic_of_2020.endpoint import epoll_moment a
 from minitopo_dc.data.studies.thesis.quic_of_2020.library import obstacle
 from minitopo_dc.data.studies.thesis.quic_of_2020.runner import Options2020
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.results.logs.quic import read_recovery
+from minitopo_dc.results.qlog import read_recovery
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.exchange import content_sha256

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from tests.results.synthetic_runs import result, save, save_element
 from tests.studies.digests import STUDIES, module, program, runs_of
 
 FOLDER = STUDIES / "mpquic_design"
@@ -63,3 +65,17 @@ def test_claims_are_about_the_best_of_each_kind(adaptive: float, verdicts: list[
     runs = runs.assign(goodput_mbps=runs["way"].map(MBPS) * factor, status="ok")
     judged = program("lwa")._module.judged(runs)
     assert [claim.verdict for claim in judged] == verdicts
+
+
+def test_what_path_2_carried_and_was_sent_from_a_moment_on_are_told_apart(tmp_path: Path) -> None:
+    """Leg 1 delivers nothing from 3 s on, but is sent to; leg 2 delivers from 3 s on."""
+    rows = [
+        {"time_ns": second * 10**9, "leg": leg, "pushed_bytes": pushed,
+         "delivered_bytes": min(pushed, most)}
+        for second in range(7)
+        for leg, pushed, most in ((1, 100 * second, 300), (2, 300 * max(second - 3, 0), 10**9))
+    ]  # fmt: skip
+    run = save(tmp_path, result())
+    save_element(run, "gnb", "legs", rows)
+    found = module("mpquic_design", "report").shares(run)
+    assert found == {"leg_2_carried_from_4_s": 1.0, "leg_2_sent_from_4_s": 0.75}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from tests.results.synthetic_runs import result, save, save_element
 from tests.studies import digests
 from tests.studies.digests import STUDIES, program, runs_of
 
@@ -72,3 +75,37 @@ def test_recorded_runs_are_those_of_the_campaigns(recorded: pd.DataFrame) -> Non
 def test_a_claim_is_judged_by_its_interval(values: list[float], verdict: str) -> None:
     (claim,) = module("claims").judged({"copies-2": pd.Series(values)})
     assert (claim.limit, claim.verdict) == ("at least 0.800", verdict)
+
+
+def test_at_the_links_every_copy_of_a_packet_counts(tmp_path: Path) -> None:
+    flows = [
+        {"goodput_mbps": 10.0, "completion_s": 1.0},
+        {"goodput_mbps": 5.0, "completion_s": 1.0},
+    ]
+    run = save(tmp_path, result(details={"flows": flows}))
+    bearer = {"pdus_1": 100, "pdus_2": 100, "delivered": 100}
+    (run / "ue-summary.json").write_text(json.dumps({"receive": {"1": bearer}}))
+    rates = {"links_flow_1_mbps": 20.0, "links_flow_2_mbps": 5.0}
+    assert module("links").links(run) == rates | {"links_jain_index": 25**2 / (2 * (400 + 25))}
+
+
+@pytest.mark.parametrize(("starts", "ends"), [((0, 0), (1.999, 1.5)), ((3, 7), (2.0, 2.0))])
+def test_a_flow_s_rate_is_what_its_bearer_delivered_in_each_whole_bin_from_its_start(
+    starts: tuple[int, int], ends: tuple[float, float], tmp_path: Path
+) -> None:
+    flows = [
+        {"started_s": start / 10, "completion_s": end}
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    run = save(tmp_path, result(completion_s=max(ends), details={"flows": flows}))
+    rows = [
+        {"time_ns": tenth * 10**8, "bearer": 2 * flow - 1,
+         "delivered_bytes": max(0, tenth - starts[flow - 1]) * flow * 12_500}
+        for tenth in range(-5, 40) for flow in (1, 2)
+    ]  # fmt: skip
+    save_element(run, "ue", "receive", rows)
+    assert module("links").flow_rates(run).to_dict("list") == {
+        "time_s": [0.0, 1.0, 0.0, 1.0],
+        "flow": [1, 1, 2, 2],
+        "rate_mbps": pytest.approx([1.0, 1.0, 2.0, 2.0]),
+    }

@@ -18,7 +18,7 @@ from minitopo_dc import cli
 from minitopo_dc.capture import read_capture
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.results import path_rates
-from minitopo_dc.results.logs.quic import server_recovery
+from minitopo_dc.results.qlog import server_recovery
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.scenario.element import Match

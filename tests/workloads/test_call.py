@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -207,8 +206,6 @@ def test_a_wrong_field_is_one_error_with_what_is_allowed(
             "reset_late with delivery datagrams; allowed: streams, one for each frame",
         ),
         ({"fps": 1000, "duration_s": 1001}, "1001000 frames; allowed: at most 1,000,000"),
-        ({"frame_sizes": Path("none")}, "frame_sizes none: No such file or directory"),
-        ({"frame_sizes": Path(__file__)}, f"frame_sizes {__file__}: line 1"),
     ],
 )
 def test_what_does_not_go_together_is_refused(fields: dict[str, Any], words: str) -> None:

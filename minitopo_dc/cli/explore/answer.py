@@ -26,6 +26,9 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from minitopo_dc import plots
+from minitopo_dc.advice import dependence
+from minitopo_dc.advice.candidates import Candidates, judged_of
+from minitopo_dc.advice.sequence import SHOWN, Runs
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.executors import Results, Scenarios, perform, pooled
 from minitopo_dc.cli.explore.form import Form
@@ -135,6 +138,26 @@ def comparisons(
     made = made.with_roles(ways, seeds, **how)
     if made.roles is not None and not is_old():
         yield made
+
+
+def depends_on(made: Comparison, ways: Mapping[str, Scenario], is_old: Callable[[], bool]) -> str:
+    """Return what the outcome of a comparison of ways depends on, as `advise` says it.
+
+    Empty: no Dual Connectivity is set against multipath, or nobody wants it any more.
+
+    Raises:
+        InputError: `advise` does not judge the workload.
+        MinitopoDcError: a run took too long, or its process ended.
+    """
+    pair = next((finding.main.ways for finding in made.findings if finding.protocol), None)
+    if pair is None:
+        return ""
+    judged, workers = judged_of(ways[pair[0]].workload), partial(_by_turns, is_old)
+    with scratch() as place:
+        runs = Runs(place, ways, judged, workers)
+        runs.make(pair, SHOWN)
+        words = dependence(Candidates("", ways, *pair, (), ()), runs)
+    return "" if is_old() else words
 
 
 def _is_whole(made: Comparison, is_old: Callable[[], bool]) -> bool:
@@ -288,7 +311,7 @@ def picture_of(comparison: Comparison) -> bytes:
     with _drawing:
         [(_, picture)] = _drawer().results([(replace(comparison),)])
     if isinstance(picture, Killed):
-        raise MinitopoDcError(f"no picture: {picture.reason}")
+        raise MinitopoDcError(f"no picture: its process ended with {picture.exit_code}")
     if isinstance(picture, Exception):
         raise picture
     return bytes(picture)

@@ -16,7 +16,7 @@ from pprint import pformat
 from typing import Any, Final, NoReturn, Self
 from urllib.parse import parse_qsl, quote
 
-from minitopo_dc.cli.options import BOTH, CHOSEN, SPLIT, add_compared, listed
+from minitopo_dc.cli.options import BOTH, CHOSEN, SPLIT, add_compared, check_repetitions, listed
 from minitopo_dc.cli.options.rows import base_scenario, compared_ways
 from minitopo_dc.cli.options.scenario import leg_settings
 from minitopo_dc.fields import SettingsError
@@ -213,9 +213,11 @@ class Form:
         return compared_ways(arguments, base_scenario(arguments))
 
     def seeds(self) -> list[int]:
-        """Return the seeds of the runs of each way."""
+        """Return the seeds of the runs of each way; SettingsError: their number is wrong."""
         arguments = self.arguments()
-        return [*range(arguments.seed, arguments.seed + max(1, arguments.repetitions or 1))]
+        number = 1 if arguments.repetitions is None else arguments.repetitions
+        check_repetitions(number)
+        return [*range(arguments.seed, arguments.seed + number)]
 
     def command(self) -> str:
         """Return the command line that compares the same ways."""

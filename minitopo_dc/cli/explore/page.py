@@ -11,14 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import mkdtemp
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import panel as pn
 
 from minitopo_dc import linux_guest, plots
 from minitopo_dc.campaign.store import load
 from minitopo_dc.cli.explore import free_port, serve
-from minitopo_dc.cli.explore.answer import Newest, comparisons, draw, picture_of
+from minitopo_dc.cli.explore.answer import Newest, comparisons, depends_on, draw, picture_of
 from minitopo_dc.cli.explore.form import (
     CARRIERS,
     REPEATED,
@@ -29,7 +29,7 @@ from minitopo_dc.cli.explore.form import (
     place_of,
     words_of_legs,
 )
-from minitopo_dc.cli.options import BOTH, CONTROL
+from minitopo_dc.cli.options import BOTH, CONTROL, REPETITIONS
 from minitopo_dc.cli.options.rows import base_scenario
 from minitopo_dc.cli.screen import new_directory, save_comparison
 from minitopo_dc.errors import MinitopoDcError
@@ -73,6 +73,7 @@ WORKLOADS: Final[Mapping[str, str]] = {
 SIZED: Final = ("download", "upload", "both")
 KERNEL: Final = {"Linux: TCP and MPTCP": ("tcp", "mptcp")}
 ATSSS: Final = ("sc", "dc", "atsss", "multipath")
+UNJUDGED: Final = "No Dual Connectivity is set against multipath here."
 RED, GREY = plots.theme.LOST, plots.theme.LINE
 SMALL: Final = {"font-size": "12px", "margin": "0"}
 COPY = "navigator.clipboard.writeText(text.value)"
@@ -209,8 +210,10 @@ class LegFields:
 
 def _allowed(name: str) -> str:
     """Return the range of an option of a leg in words."""
-    field = "rate_mbps" if name == "legs" else BOTH[name][0]
-    return str(LegDirection.model_fields[field].description or "")
+    field = LegDirection.model_fields["rate_mbps" if name == "legs" else BOTH[name][0]]
+    number = next(iter(get_args(field.annotation)), None)  # that of `Count | None`
+    parts = (field, *getattr(number, "__metadata__", ()))
+    return next(filter(None, (getattr(part, "description", None) for part in parts)), "")
 
 
 class Page:
@@ -246,11 +249,7 @@ class Page:
             width=WIDTH - 20,
         )
         self.seeds = Number(
-            "repetitions",
-            "seeds",
-            words.get("repetitions", "3"),
-            "",
-            self._changed,
+            "repetitions", "seeds", words.get("repetitions", "3"), REPETITIONS, self._changed
         )
         self.seed = self._text("first seed", words.get("seed", "1"), "1")
         self._make_compared(form, words)
@@ -317,6 +316,9 @@ class Page:
         self.save = pn.widgets.Button(label="save the results", width=140)
         self.saved = pn.pane.HTML("", styles=SMALL)
         self.save.on_click(self._save)
+        self.asked = pn.widgets.Button(label="What does it depend on?", width=200)
+        self.depends = pn.pane.HTML("", styles={"font-size": "14px"})
+        self.asked.on_click(lambda _: self._ask(depends=True))
 
     def _layout(self) -> Any:
         transfer = [
@@ -337,6 +339,7 @@ class Page:
             pn.FlexBox(*columns),
             self.picture,
             self.notes,
+            pn.Row(self.asked, self.depends),
             pn.Row(self.save, self.saved),
             tabs,
         )
@@ -415,13 +418,17 @@ class Page:
         self.more.value = rest
 
     def _changed(self, *_: Any) -> None:
-        self._newest.ask((self.form, time.monotonic()))
+        self._ask(depends=False)
 
-    def _answer(self, request: tuple[Form, float], is_old: Callable[[], bool]) -> None:
+    def _ask(self, *, depends: bool) -> None:
+        self._newest.ask((self.form, time.monotonic(), depends))
+
+    def _answer(self, request: tuple[Form, float, bool], is_old: Callable[[], bool]) -> None:
         """Run a form and show it, unless a newer one has come meanwhile."""
-        form, since = request
+        form, since, depends = request
         try:
             ways, seeds = form.ways(), form.seeds()
+            self.depends.object = "..." if depends else ""
             self._tell_problem("")
             self._show_address(form.query())
             texts = form.command(), form.python(), form.yaml()
@@ -429,6 +436,9 @@ class Page:
                 self.words[name].value = text
             place = Path(mkdtemp(prefix=scratch_prefix()))
             self._show(comparisons(ways, seeds, place, is_old), place, since, is_old)
+            if depends and self.comparison is not None and not is_old():
+                words = depends_on(self.comparison, ways, is_old)
+                self.depends.object = html.escape(words or UNJUDGED)
         except MinitopoDcError as error:
             self._tell_problem(str(error), form)
         except Exception as error:  # a thread's would be seen nowhere

@@ -250,6 +250,19 @@ def add_transfer(parser: argparse.ArgumentParser) -> None:
     add_load(parser.add_argument_group("transfer"), (*CHOSEN, "pdcp.split"))
 
 
+MAX_REPETITIONS = 10_000
+"""The most repetitions of a comparison, which lists them all; a campaign may have more."""
+REPETITIONS = f"1 to {MAX_REPETITIONS}"
+
+
+def check_repetitions(number: int) -> None:
+    """Refuse a number of repetitions that makes no comparison: a SettingsError."""
+    if not 1 <= number <= MAX_REPETITIONS:
+        from minitopo_dc.fields import SettingsError  # noqa: PLC0415 (pydantic takes a second)
+
+        raise SettingsError(f"--repetitions: {number}; allowed: {REPETITIONS}")
+
+
 def add_compared(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LEGS) -> None:
     """Add the options that make the rows of a comparison and its seeds."""
     add_legs(parser, legs)

@@ -162,7 +162,6 @@ int transmit_report(transmit *of, int64_t number, const reception *legs, int64_t
         return REPORT_STALE;
     self->number = number;
     self->at = now;
-    self->has_report = 1;
     for (int leg = 0; leg < self->legs; leg++) {
         int64_t sent = sent_up_to(&self->sent[leg], legs[leg].next_count);
 

@@ -14,8 +14,8 @@ typedef struct {
 } sent_counts;
 
 typedef struct {
-    int legs, has_report;
-    int64_t number, at;
+    int legs;
+    int64_t number, at; /* number 0: there is no report */
     sent_counts sent[MAX_LEGS];
     leg_report reports[MAX_LEGS];
 } feedback;

@@ -54,7 +54,7 @@ static int64_t view_pending_bytes(const transmit *of)
 
 const leg_report *view_report(const transmit *of, int leg, int64_t *at)
 {
-    if (of->heard == NULL || !of->heard->has_report)
+    if (of->heard == NULL || !of->heard->number)
         return NULL;
     *at = of->heard->at;
     return &of->heard->reports[leg];

@@ -150,11 +150,6 @@ class TransmittingEntity(Generic[T]):
         return self._tx_next
 
     @property
-    def recovers(self) -> bool:
-        """Return whether data recovery is configured, for which a leg gives back what it holds."""
-        return self._recovery is not None
-
-    @property
     def needs_facts(self) -> bool:
         """Return whether `push` has to be told what a packet's headers tell."""
         return self._duplication is not None and self._duplication.rule.needs_facts

@@ -19,11 +19,11 @@ import pandas as pd
 
 from minitopo_dc.results.files import ResultError, read_csv, read_numbers, to_numbers
 from minitopo_dc.results.kept_scenario import load_as_run
-from minitopo_dc.results.logs.quic import PROTECTED, RECEIVED, Event, qlog_events
-from minitopo_dc.results.logs.tcp import received_content
+from minitopo_dc.results.qlog import PROTECTED, RECEIVED, Event, qlog_events
 from minitopo_dc.results.run_result import of_first_flow
 from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.results.tables.series import congestion_series
+from minitopo_dc.results.tcp_info import received_content
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.units import NS_PER_MS, NS_PER_S, NS_PER_US
 

@@ -7,10 +7,9 @@ the logarithm, so that means of scores are geometric ones.
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -22,7 +21,6 @@ from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.numbers import short, significant
 from minitopo_dc.registry import enter
 from minitopo_dc.results.files import naming
-from minitopo_dc.results.logs.tcp import sender_recovery
 from minitopo_dc.results.measures.account import (
     given_up,
     leg_failures,
@@ -43,17 +41,16 @@ from minitopo_dc.results.measures.recovery import (
     worst_recovery_s,
 )
 from minitopo_dc.results.measures.utilisation import (
-    arrived_copies,
     leg_bytes_per_byte,
     leg_loss_percent,
-    leg_share,
-    link_utilisation,
+    leg_utilisation,
     mp_share,
     open_capacity,
     sp_share,
 )
-from minitopo_dc.results.run_result import NUMBERS, jain_index
-from minitopo_dc.results.tables.runs import is_better_low, load_result, main_measure, name_and_unit
+from minitopo_dc.results.run_result import NUMBERS
+from minitopo_dc.results.tables.runs import is_better_low, main_measure, name_and_unit
+from minitopo_dc.results.tcp_info import sender_recovery
 
 Read = Callable[[Path], Mapping[str, float]]
 """A function that reads measures of a run from its directory."""
@@ -61,12 +58,9 @@ Row = Mapping[Any, Any]
 """A run's row in a table, with its `directory`."""
 THROUGHPUT = "throughput_mbps"
 """The throughput of a download, from its first byte on: the handshake's time does not count."""
+UTILISATION = re.compile("utilisation_leg_([0-9]{1,3})")
 ROW_SETTINGS = ("seed", "size_bytes")
 """Numbers of a run's row that were asked for, not measured."""
-COUNTED: dict[str, Literal["delivered_bytes", "pushed_bytes"]] = {
-    "carried": "delivered_bytes",
-    "sent": "pushed_bytes",
-}
 _ADDED: dict[str, Read] = {}
 """What scripts and plugins have added, by the names of the measures."""
 
@@ -98,7 +92,7 @@ PLAIN = (
     *(*NUMBERS, THROUGHPUT, "jain_index", *FROM_FILES),
     *("wall_s", "started_s", "first_byte_s", "client_cpu_s", "server_cpu_s"),
 )
-"""Names of measures that have no number in them; the last ones are in most runs' `details`."""
+"""Names of measures; the last ones are in most runs' `details`."""
 
 
 def is_known(name: str) -> bool:
@@ -107,7 +101,7 @@ def is_known(name: str) -> bool:
     Any other name may still be that of a number that a transport or a program reports (`details`).
     """
     plain = name in PLAIN or name in ROW_SETTINGS or name in _ADDED
-    return plain or any(pattern.fullmatch(name) for pattern in NUMBERED)
+    return plain or UTILISATION.fullmatch(name) is not None
 
 
 def run_measures(*names: str) -> Callable[[Read], Read]:
@@ -187,60 +181,12 @@ def _measure(row: Row, name: str) -> float:
         return _added(_ADDED[name], run, version).get(name, math.nan)
     if name in FROM_FILES:
         return FROM_FILES[name](Path(row["directory"]))
-    for pattern, read in NUMBERED.items():
-        if match := pattern.fullmatch(name):
-            return read(row, match)
+    if match := UTILISATION.fullmatch(name):
+        return leg_utilisation(Path(row["directory"]), int(match[1]))
     if name != THROUGHPUT:
         return _float(row.get(name))
     seconds = _float(row.get("completion_s")) - _float(row.get("first_byte_s"))
     return _float(row.get("size_bytes")) * 8 / seconds / 1e6 if seconds else math.nan
-
-
-def _goodput(row: Row, flow: int) -> float:
-    """Return a flow's goodput by its column in the table of a Python campaign, or a YAML one."""
-    name = f"flow_{flow}_mbps"
-    return _float(row.get(name, row.get(f"flow_{flow}_goodput_mbps")))
-
-
-def _link_rates(row: Row) -> list[float]:
-    """Return the flows' rates in which every copy that arrived counts, as on the links."""
-    copies = arrived_copies(Path(row["directory"]))
-    goodputs = (_goodput(row, flow) for flow in itertools.count(1))
-    known = itertools.takewhile(lambda goodput: not math.isnan(goodput), goodputs)
-    return [goodput * copies.get(flow, 1.0) for flow, goodput in enumerate(known, start=1)]
-
-
-def _link_jain_index(row: Row, _match: re.Match[str]) -> float:
-    rates = _link_rates(row)
-    return jain_index(rates) if len(rates) > 1 else math.nan
-
-
-def _leg_share(row: Row, match: re.Match[str]) -> float:
-    leg, counted, from_s = match.groups()
-    column = COUNTED[counted]
-    return leg_share(Path(row["directory"]), column, leg=int(leg), from_s=float(from_s))
-
-
-def _numbered(
-    values: Callable[[Row], Sequence[float]],
-) -> Callable[[Row, re.Match[str]], float]:
-    """Return a function of a row and the match of a number, from 1, that chooses one of values."""
-    return lambda row, match: _float(dict(enumerate(values(row), start=1)).get(int(match[1])))
-
-
-NUMBERED: dict[re.Pattern[str], Callable[[Row, re.Match[str]], float]] = {
-    re.compile("flow_([0-9]+)_mbps"): lambda row, match: _goodput(row, int(match[1])),
-    re.compile("links_flow_([0-9]+)_mbps"): _numbered(_link_rates),
-    re.compile("links_jain_index"): _link_jain_index,
-    re.compile("utilisation_leg_([0-9]+)"): _numbered(
-        lambda row: link_utilisation(Path(row["directory"]))
-    ),
-    re.compile("leg_bytes_([0-9]+)"): _numbered(
-        lambda row: load_result(Path(row["directory"])).leg_bytes or ()
-    ),
-    re.compile("leg_([0-9]{1,3})_(carried|sent)_from_([0-9]{1,6})_s"): _leg_share,
-}
-"""Measures with a number in their names, such as `leg_2_carried_from_4_s`."""
 
 
 def _float(value: Any) -> float:
@@ -268,6 +214,11 @@ class Criterion:
     def limit(self) -> float:
         """Return the difference of scores up to which there is a tie."""
         return math.log1p(self.margin) if self.is_ratio else self.margin
+
+    @property
+    def margin_shown(self) -> str:
+        """Return the margin with its unit."""
+        return f"{self.in_unit(self.limit):g} {self.difference_unit}"
 
     @property
     def unit_words(self) -> str:

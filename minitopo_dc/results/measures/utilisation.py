@@ -6,30 +6,21 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Literal, TypeVar
 
 import numpy as np
-import pandas as pd
 
 from minitopo_dc.fields.path_schedule import Period
-from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.account import (
     LEG_CAUSES,
     counters,
     packet_account,
-    receive_counters,
 )
 from minitopo_dc.results.run_result import RunResult, available_bits, flow_windows
 from minitopo_dc.results.tables.runs import load_result
-from minitopo_dc.results.tables.series import leg_series, pdcp_series
+from minitopo_dc.results.tables.series import leg_series
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.units import NS_PER_S
-
-END_TOLERANCE = 0.01
-"""The part of a bin that may be missing: a client that is told to stop after whole seconds may do
-so a few ms before."""
-Bearer = TypeVar("Bearer", int, "pd.Series[int]")
 
 
 def link_utilisation(run: Path, result: RunResult | None = None) -> list[float]:
@@ -60,27 +51,9 @@ def link_utilisation(run: Path, result: RunResult | None = None) -> list[float]:
     return [8 * count / bits for count, bits in zip(carried, available, strict=True)]
 
 
-def leg_share(
-    run: Path, column: Literal["delivered_bytes", "pushed_bytes"], *, leg: int, from_s: float
-) -> float:
-    """Return the share of one leg in the IP bytes that all downlink legs counted from a moment on.
-
-    It is NaN when there were none.
-
-    Args:
-        run: the run's directory.
-        column: what is counted: what a leg delivered, or all that was sent there.
-        leg: the leg's number, from 1.
-        from_s: the moment, in s since the elements' start.
-
-    Raises:
-        ResultError: the run's files are broken.
-    """
-    series = leg_series(run)
-    before = series[series["time_s"] <= from_s].groupby("leg")[column].max()
-    counted = series.groupby("leg")[column].max().sub(before, fill_value=0)
-    total = counted.sum()
-    return float(counted.get(leg, 0) / total) if total else math.nan
+def leg_utilisation(run: Path, leg: int) -> float:
+    """Return `link_utilisation` of one leg (1, 2, ...); NaN of one that the run does not have."""
+    return dict(enumerate(link_utilisation(run), start=1)).get(leg, math.nan)
 
 
 def leg_bytes_per_byte(run: Path, result: RunResult | None = None) -> float:
@@ -113,53 +86,6 @@ def leg_loss_percent(run: Path) -> float:
     legs = counters(run / "gnb-summary.json", "legs").values()
     reached = sum(leg["pushed_packets"] for leg in legs)
     return float(100 * dropped / reached) if reached else math.nan
-
-
-def arrived_copies(run: Path) -> dict[int, float]:
-    """Return the PDUs that arrived for each PDU delivered, by the number of the flow (1, 2, ...).
-
-    It is 1 without duplication, and 2 over two legs without losses. A flow without a bearer, whose
-    transport splits it, is not there.
-
-    Raises:
-        ResultError: `ue-summary.json` is missing or broken.
-    """
-    try:
-        return {
-            _flow(number): sum(count for name, count in bearer.items() if name.startswith("pdus_"))
-            / bearer["delivered"]
-            for number, bearer in receive_counters(run).items()
-        }
-    except (KeyError, TypeError, ZeroDivisionError) as error:
-        raise ResultError(f"{run / 'ue-summary.json'}: malformed summary: {error!r}") from None
-
-
-def flow_rates(run: Path, bin_s: float = 1.0) -> pd.DataFrame:
-    """Return the mean rate of IP bytes that PDCP delivered of each flow, in whole bins of `bin_s`.
-
-    Columns: `time_s`, the begin of a bin, counted from the flow's own start of connecting; `flow`
-    (1, 2, ...), `rate_mbps`. A flow without a bearer, whose transport splits it, is not there. The
-    bins end with the run's completion time; bytes that arrive later, when connections close and
-    queues drain, are in none.
-
-    Raises:
-        ResultError, ValueError: the run's files are broken, it is not ok, or no flow has a bearer.
-    """
-    series, result = pdcp_series(run), load_result(run)
-    windows = _flow_windows(run, result)
-    edges = np.arange(int((result.completion_s or 0) / bin_s + END_TOLERANCE) + 1) * bin_s
-    tables = []
-    for number, rows in series.groupby(_flow(series["bearer"])):
-        start, _ = windows[number - 1]
-        delivered = np.interp(start + edges, rows["time_s"], rows["delivered_bytes"])
-        rates = np.diff(delivered) * 8 / bin_s / 1e6
-        tables.append(pd.DataFrame({"time_s": edges[:-1], "flow": number, "rate_mbps": rates}))
-    return pd.concat(tables, ignore_index=True)
-
-
-def _flow(bearer: Bearer) -> Bearer:
-    """Return the flow of a downlink bearer (`element_settings`): 1 of bearer 1, 2 of 3, ..."""
-    return (bearer + 1) // 2
 
 
 def open_capacity(run: Path) -> tuple[float, float]:

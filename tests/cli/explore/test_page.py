@@ -77,6 +77,31 @@ def test_a_change_changes_all_and_a_wrong_one_is_told_beside_its_field_until_men
 
 
 @needs_picoquic
+def test_a_number_stands_beside_its_range_and_no_seed_is_refused(page: Page) -> None:
+    titles = [page._legs[0].numbers["queue"].view[0].object, page.seeds.view[0].object]
+    assert [title.partition(">")[2] for title in titles] == [
+        "1 to 1,000,000,000</span>",
+        "1 to 10000</span>",
+    ]
+    page.seeds.text.value = "0"
+    page.settle()
+    assert page.seeds.problem.object == "--repetitions: 0; allowed: 1 to 10000"
+    page.seeds.text.value = "1"
+    page.settle()
+
+
+@needs_picoquic
+def test_what_the_outcome_depends_on_is_said_on_request_until_a_change(page: Page) -> None:
+    assert page.depends.object == ""
+    page.asked.clicks += 1
+    page.settle()
+    assert "with a server 20 ms farther away" in page.depends.object
+    page.seed.value = "2"
+    page.settle()
+    assert page.depends.object == ""
+
+
+@needs_picoquic
 def test_a_carrier_brings_its_own_values(page: Page) -> None:
     page._legs[0].capacity.value = "nr-tdd-100"
     page.settle()
@@ -143,7 +168,7 @@ def test_a_picture_whose_process_ends_is_the_page_s_error(
             return [(0, Killed(-9))]
 
     monkeypatch.setattr(answer, "_drawer", Pool)
-    with pytest.raises(dc.MinitopoDcError, match=r"no picture: .* SIGKILL"):
+    with pytest.raises(dc.MinitopoDcError, match="no picture: its process ended with -9"):
         picture_of(Comparison(pd.DataFrame(), tmp_path))
 
 

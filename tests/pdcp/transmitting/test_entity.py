@@ -106,7 +106,6 @@ def test_only_a_rule_about_headers_needs_facts() -> None:
     )
     assert not plain.needs_facts
     assert not small.needs_facts
-    assert not plain.recovers
 
 
 def test_data_recovery_keeps_the_latest_pdus_of_a_leg() -> None:

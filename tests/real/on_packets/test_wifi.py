@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from minitopo_dc.real.run import run_real
-from minitopo_dc.results.logs.tcp import sender_recovery
+from minitopo_dc.results.tcp_info import sender_recovery
 from minitopo_dc.virtual.run import run_virtual
 from tests.real.testbed import running_testbed
 from tests.studies.digests import module

@@ -20,7 +20,7 @@ from scapy.packet import Raw
 
 from minitopo_dc.capture import CaptureFile
 from minitopo_dc.results.files import ResultError
-from minitopo_dc.results.logs.tcp import sender_recovery
+from minitopo_dc.results.tcp_info import sender_recovery
 from minitopo_dc.runners.tcp.info import FIELDS, FILE
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import result

@@ -13,7 +13,6 @@ import pytest
 
 from minitopo_dc import InputError, load, run_measures
 from minitopo_dc.results import ResultError, with_measures
-from minitopo_dc.results.measures import named
 from minitopo_dc.results.measures.account import few_losses
 from minitopo_dc.results.measures.delays import answer_p95_ms, answer_worst_ms
 from minitopo_dc.results.measures.row_pairs import better_legs
@@ -45,7 +44,7 @@ def test_throughput_counts_from_the_first_byte_on() -> None:
 
 
 def test_a_misspelt_measure_is_named_with_the_one_that_may_be_meant() -> None:
-    with pytest.raises(InputError, match="no measure given_upp; did you mean given_up"):
+    with pytest.raises(InputError, match=r"given_upp; .*given_up\b"):
         with_measures(pd.DataFrame({"status": [], "run": []}), "given_upp")
 
 
@@ -66,16 +65,6 @@ def test_an_own_measure_of_a_run_that_was_repeated_in_its_place_is_read_anew(
         os.utime(tmp_path / "run" / "result.json", (number, number))
         values += with_measures(runs, "own_number")["own_number"].tolist()
     assert values == [1, 2]
-
-
-def test_a_flow_s_rates_are_read_from_the_columns_of_a_python_campaign(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(named, "arrived_copies", lambda _: {1: 2.0})
-    rates = {"flow_1_goodput_mbps": [10.0], "flow_2_goodput_mbps": [5.0]}
-    runs = pd.DataFrame({"status": ["ok"], "run": ["runs/a"], **rates})
-    more = with_measures(runs, "flow_2_mbps", "links_flow_1_mbps", "links_jain_index")
-    assert more.iloc[0, -3:].tolist() == [5.0, 20.0, pytest.approx(25**2 / (2 * (400 + 25)))]
 
 
 def requests(directory: Path, *delays: str) -> Path:

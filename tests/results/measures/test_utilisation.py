@@ -15,7 +15,6 @@ import pytest
 
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.results import ResultError
-from minitopo_dc.results.measures import utilisation
 from minitopo_dc.results.measures.account import leg_failures, reordering_wait_ms
 from minitopo_dc.results.measures.limiting_factors import (
     SIGNS,
@@ -26,36 +25,14 @@ from minitopo_dc.results.measures.limiting_factors import (
     strongest_sign,
 )
 from minitopo_dc.results.measures.utilisation import (
-    arrived_copies,
-    flow_rates,
     leg_loss_percent,
-    leg_share,
+    leg_utilisation,
     link_utilisation,
 )
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import no_result, result, save, save_element
 
 RUN = Path("run")
-
-
-def made(monkeypatch: pytest.MonkeyPatch, columns: str, *rows: tuple[int, ...]) -> None:
-    table = pd.DataFrame(rows, columns=columns.split())
-    monkeypatch.setattr(utilisation, "leg_series", lambda _: table)
-
-
-def test_what_is_carried_and_what_is_sent_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leg 1 delivers nothing from 3 s on, but is sent to; leg 2 delivers from 3 s on."""
-    rows = [
-        (second, leg, pushed, min(pushed, most))
-        for second in range(7)
-        for leg, pushed, most in ((1, 100 * second, 300), (2, 300 * max(second - 3, 0), 10**9))
-    ]
-    made(monkeypatch, "time_s leg pushed_bytes delivered_bytes", *rows)
-    assert leg_share(RUN, "delivered_bytes", leg=2, from_s=4) == 1
-    assert leg_share(RUN, "pushed_bytes", leg=2, from_s=4) == 0.75
-    assert leg_share(RUN, "delivered_bytes", leg=1, from_s=0) == 0.25
-    assert leg_share(RUN, "delivered_bytes", leg=3, from_s=0) == 0
-    assert math.isnan(leg_share(RUN, "delivered_bytes", leg=2, from_s=6))
 
 
 @pytest.mark.parametrize(
@@ -101,12 +78,14 @@ def test_the_utilisation_is_what_a_leg_carried_of_what_it_could_while_clients_ra
         leg_bytes=[5_000_000, 1_000_000],
     )
     assert link_utilisation(run) == pytest.approx([0.5, 0.2])
+    assert leg_utilisation(run, 2) == pytest.approx(0.2)
+    assert math.isnan(leg_utilisation(run, 3))
     trace = tmp_path / "trace.csv"
     trace.write_text("time_s,rate_mbps\n0,100\n1,8\n3,100\n4,100\n")
     late = {"completion_s": 2.0, "leg_bytes": [1_000_000], "details": {"started_s": 1.0}}
     run = run_of(tmp_path / "late", {"trace": str(trace)}, fields={"mode": "sc"}, **late)
     assert link_utilisation(run) == pytest.approx([0.5])
-    with pytest.raises(ValueError, match="status failed; only a run that is ok"):
+    with pytest.raises(ValueError, match="status failed"):
         link_utilisation(save(tmp_path, no_result("quic", "dc", "failed", "it broke")))
 
 
@@ -121,37 +100,11 @@ def test_what_a_leg_delivers_behind_a_duration_is_not_used(tmp_path: Path) -> No
     assert link_utilisation(run) == pytest.approx([1.0, 0.5])
 
 
-@pytest.mark.parametrize(("starts", "ends"), [((0, 0), (1.999, 1.5)), ((3, 7), (2.0, 2.0))])
-def test_a_flow_s_rate_is_what_its_bearer_delivered_in_each_whole_bin_from_its_start(
-    starts: tuple[int, int], ends: tuple[float, float], tmp_path: Path
-) -> None:
-    flows = [
-        {"started_s": start / 10, "completion_s": end}
-        for start, end in zip(starts, ends, strict=True)
-    ]
-    run = save(tmp_path, result(completion_s=max(ends), details={"flows": flows}))
-
-    def counts(bearer: int, tenth: int) -> int:
-        flow = (bearer + 1) // 2
-        return max(0, tenth - starts[flow - 1]) * flow * 12_500
-
-    save_element(run, "ue", "receive", rows_of("bearer", counts, range(-5, 40)))
-    assert flow_rates(run).to_dict("list") == {
-        "time_s": [0.0, 1.0, 0.0, 1.0],
-        "flow": [1, 1, 2, 2],
-        "rate_mbps": pytest.approx([1.0, 1.0, 2.0, 2.0]),
-    }
-    (run / "ue-receive.csv").unlink()
-    with pytest.raises(ResultError, match=r"ue-receive\.csv"):
-        flow_rates(run)
-
-
 def summarised(run: Path, host: str, content: object) -> None:
     text = content if isinstance(content, str) else json.dumps(content)
     (run / f"{host}-summary.json").write_text(text)
 
 
-DUPLICATED = {"pdus_1": 90, "pdus_2": 100, "delivered": 100, "duplicates": 90}
 WAITED = {"delivered": 300, "waiting_count": 100, "waiting_total_ns": 600_000_000}
 AT_ONCE = {"delivered": 100, "waiting_count": 0, "waiting_total_ns": 0}
 
@@ -159,12 +112,6 @@ AT_ONCE = {"delivered": 100, "waiting_count": 0, "waiting_total_ns": 0}
 @pytest.mark.parametrize(
     ("measure", "received", "sent", "value"),
     [
-        (
-            arrived_copies,
-            {"11": {"pdus_1": 50, "delivered": 50}, "1": DUPLICATED},
-            {},
-            {1: 1.9, 6: 1},
-        ),
         (reordering_wait_ms, {"1": WAITED, "3": AT_ONCE}, {}, 1.5),  # of all that was delivered
         (leg_failures, {}, {"1": {"failures_1": 2, "failures_2": 1, "pdus_1": 9}}, 6),  # both ways
         (reordering_wait_ms, {}, {}, math.nan),  # without bearers
@@ -184,7 +131,6 @@ def test_a_measure_is_read_from_the_summaries(
     [
         (reordering_wait_ms, "ue", '{"receive": {"1": {"delivered": 5}}}'),
         (leg_failures, "gnb", '{"transmit": {"1": {"failures_1": "x"}}}'),
-        (arrived_copies, "ue", '{"receive": {"1": {"pdus_1": 1, "delivered": 0}}}'),
     ],
 )
 def test_a_spoilt_summary_is_an_error_that_names_it(
@@ -192,7 +138,7 @@ def test_a_spoilt_summary_is_an_error_that_names_it(
 ) -> None:
     for text in ("{", "[]", "{}", spoilt):
         summarised(tmp_path, host, text)
-        with pytest.raises(ResultError, match=rf"{host}-summary\.json: malformed"):
+        with pytest.raises(ResultError, match=rf"{host}-summary\.json"):
             measure(tmp_path)
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.results.logs.tcp import FILE as READ
-from minitopo_dc.results.logs.tcp import NUMBERS, tcp_info
+from minitopo_dc.results.tcp_info import FILE as READ
+from minitopo_dc.results.tcp_info import NUMBERS, tcp_info
 from minitopo_dc.runners.processes.kernel_socket import Subflow, subflows
 from minitopo_dc.runners.tcp.info import FIELDS, FILE, SAMPLE_NS, SubflowHistory, TcpInfoFile
 from minitopo_dc.runners.tcp.server import listen

@@ -15,7 +15,7 @@ from minitopo_dc.results.files import (
     opened_in,
     read_numbers,
 )
-from minitopo_dc.results.logs.quic import LossRecovery, server_recovery
+from minitopo_dc.results.qlog import LossRecovery, server_recovery
 from minitopo_dc.results.run_result import of_first_flow
 from minitopo_dc.scenario.addresses import SERVER_PORT
 from minitopo_dc.units import NS_PER_S

@@ -1,1 +1,0 @@
-"""What transports recorded of their connections: qlogs, samples of TCP, captures."""
