@@ -4,8 +4,8 @@
 
 The table of a campaign (`campaign`, `deployable`, ...: labels, seed, status, some measures, and in
 `run` the digest that joins a row to its scenario) becomes `reference/CAMPAIGN.parquet`, and the
-tables of all reports become `findings.md`. Without a directory only that page and the pictures of
-the answer and of the effects are made anew.
+tables of all reports become `findings.md`. Of a directory with a part of the recorded runs only
+the rows of these runs are replaced. Without a directory that page and the pictures are made anew.
 """
 
 from __future__ import annotations
@@ -70,7 +70,10 @@ def file_of(campaign: str) -> Path:
 
 
 def record(directory: Path, campaign: str) -> None:
-    """Write the table of a campaign's directory, without runs that are missing."""
+    """Write the table of a campaign's directory, without runs that are missing.
+
+    Where all its runs are recorded already and others are, too, it replaces their rows.
+    """
     runs = dc.load(directory)
     if campaign == "cells":
         runs = cells.with_measures(runs)
@@ -82,7 +85,21 @@ def record(directory: Path, campaign: str) -> None:
     table = table.assign(run=kept["run"].map(lambda run: Path(run).name))
     table = table.reset_index(drop=True)
     table.attrs.pop("directory", None)  # of this machine
+    if file_of(campaign).exists():
+        table = with_part(read_table(file_of(campaign)), table)
     table.to_parquet(file_of(campaign), index=False, compression="zstd")
+
+
+def with_part(before: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Return recorded runs with the rows of a part replaced; the table itself if it is no part."""
+    ran = before["run"].isin(table["run"])
+    if ran.all() or not table["run"].isin(before["run"]).all():
+        return table
+    own = [name for name in before.loc[:, "status":] if name in table and name != "run"]
+    rows = table.drop_duplicates("run").set_index("run").loc[before.loc[ran, "run"], own]
+    after = before.copy()
+    after.loc[ran, own] = rows.to_numpy()
+    return after.astype(before.dtypes)
 
 
 def recorded(campaign: str = "campaign") -> pd.DataFrame:

@@ -202,7 +202,9 @@ def model_sections(runs: pd.DataFrame, known: Mapping[str, pd.DataFrame]) -> Sec
                     "Gradient boosting of the logarithm of the ratio; errors at points not seen.",
                     with_noise(errors, runs, measure),
                     "The rise of the mean error when a factor's values are permuted.",
-                    rises,
+                    # Ties of splits fall by the last bits of sums, which processors round in
+                    # their own ways: two places have the same digits everywhere.
+                    rises.map("{:z.2f}".format),
                 ],
             )
     if len(table.dropna(subset="ratio")) >= 25:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache, partial
+from itertools import islice
 from statistics import fmean
 
 import numpy as np
@@ -24,6 +25,31 @@ module = partial(digests.module, "which_is_better")
 NAMES = {"campaign": "which_is_better"} | {
     name: f"which_is_better/{name}" for name in ("deployable", "policies", "media", "frontier")
 }
+
+
+@pytest.mark.slow
+def test_findings_of_the_answer_are_those_of_its_recorded_runs() -> None:
+    recorded = module("recorded")
+    text = "\n".join(islice(recorded.pages(), 2))  # the head, and the answer
+    assert recorded.FINDINGS.read_text(encoding="utf-8").startswith(text)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_all_findings_are_those_of_the_recorded_runs() -> None:
+    recorded = module("recorded")
+    assert recorded.FINDINGS.read_text(encoding="utf-8") == "\n".join(recorded.pages())
+
+
+def test_a_part_that_ran_again_replaces_its_rows_and_no_others() -> None:
+    names = ["way", "status", "goodput_mbps", "run"]
+    before = pd.DataFrame(
+        [("a", "ok", 1.0, "x"), ("a", "ok", 1.0, "x"), ("b", "ok", 2.0, "y")], columns=names
+    )
+    part = pd.DataFrame([("a", "failed", 3.0, "x")], columns=names)
+    after = module("recorded").with_part(before, part)
+    assert after["goodput_mbps"].tolist() == [3.0, 3.0, 2.0]
+    assert after["status"].tolist() == ["failed", "failed", "ok"]
 
 
 @pytest.mark.slow
