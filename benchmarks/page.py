@@ -96,7 +96,7 @@ def _measured(address: str, pid: int, chosen: argparse.Namespace) -> dict[str, A
     program = next(filter(None, map(shutil.which, PROGRAMS)))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page()
+        page = browser.new_context().new_page()
         page.set_default_timeout(PATIENCE_MS)
         begin = time.monotonic()
         page.goto(address)

@@ -36,7 +36,7 @@ ASKS = {"kind": "request-response", "interval_s": 0.1, "duration_s": 10}
 
 
 def cases(version: str) -> Iterator[tuple[dc.Scenario, dict[str, Any]]]:
-    """Yield downloads with requests beside them, and downloads whose packets are logged."""
+    """Yield downloads with requests beside them, and downloads whose packets are followed."""
     for seed in range(1, 6 if version == "full" else 3):
         for way, (mode, pdcp) in WAYS.items():
             base = BASE.evolve(pdcp=pdcp, seed=seed)

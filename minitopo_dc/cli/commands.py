@@ -246,15 +246,10 @@ def _add_synthesis(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", type=Path, metavar="FILE", help="CSV file to write")
     words = "seed of shadowing and of other users (default: 1)"
     parser.add_argument("--seed", type=whole, default=1, help=words)
-    for option, metavar, value, of, what in (
-        ("--seconds", "S", 60.0, quantity("s"), "duration"),
-        ("--mean", "MBPS", 10.0, quantity("mbps"), "mean rate"),
-        ("--sinr", "DB", 8.0, real, "mean SINR"),
-        ("--speed", "KMH", 10.0, real, "speed of the terminal"),
-        ("--users", "N", 1.0, real, "mean number of other users"),
-    ):
-        words = f"{what} (default: {value:g})"
-        parser.add_argument(option, type=of, default=value, metavar=metavar, help=words)
+    words = "duration (default: 60)"
+    parser.add_argument("--seconds", type=quantity("s"), default=60.0, metavar="S", help=words)
+    words = "mean rate (default: 10)"
+    parser.add_argument("--mean", type=quantity("mbps"), default=10.0, metavar="MBPS", help=words)
 
 
 def _add_drives(actions: Any) -> None:

@@ -22,7 +22,6 @@ from minitopo_dc.trace import (
     ENVIRONMENTS,
     Capacities,
     CellLog,
-    CellParameters,
     ChannelStatistics,
     RadioSettings,
     RateTrace,
@@ -67,13 +66,8 @@ def execute(arguments: argparse.Namespace) -> int:
                 resampled = resample(trace, int(step_ms) * NS_PER_MS) if step_ms else trace
                 _write(resampled, arguments.output)
             case "synthesise":
-                cell = CellParameters(
-                    sinr_mean_db=arguments.sinr,
-                    speed_kmh=arguments.speed,
-                    other_users=arguments.users,
-                )
-                seed, seconds, mbps = arguments.seed, arguments.seconds, arguments.mean
-                _write(synthesise(seed, seconds, mbps, cell=cell), arguments.output)
+                trace = synthesise(arguments.seed, arguments.seconds, arguments.mean)
+                _write(trace, arguments.output)
             case "cells":
                 _show_cells(arguments)
             case "channels":

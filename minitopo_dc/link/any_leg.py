@@ -159,8 +159,13 @@ class AnyLeg(ABC, Generic[T]):
         capacity: Capacity | None = None,
         delay: DelayModel | None = None,
         loss: LossModel | None = None,
+        block_error: float | None = None,
     ) -> None:
-        """Change parameters without touching the queue; None leaves one as it is."""
+        """Change parameters without touching the queue; None leaves one as it is.
+
+        Raises:
+            ValueError: the leg has no such parameter, or it is out of range.
+        """
 
     def pair(self, other: AnyLeg[Any]) -> None:
         """Tell the leg of its other direction."""
@@ -298,6 +303,45 @@ class QueuedLeg(AnyLeg[T]):
     def joined_packets(self) -> int:
         """Return how many packets joined the queue: the number of the latest one, from 1."""
         return self._joined_packets
+
+    def retune(
+        self,
+        now: int,
+        *,
+        capacity: Capacity | None = None,
+        delay: DelayModel | None = None,
+        loss: LossModel | None = None,
+        block_error: float | None = None,
+    ) -> None:
+        """Change parameters without touching the queue; None leaves one as it is.
+
+        A capacity (its times relative to :meth:`start`'s) and an error probability are for what is
+        not served yet, a delay is for what is not on its way, a loss model for packets pushed from
+        now on: the fate of the others has been told.
+
+        Raises:
+            ValueError: the leg has no such parameter, or `block_error` is no probability.
+        """
+        self._advance(now)
+        if block_error is not None:
+            self._set_block_error(block_error)
+        if capacity is not None:
+            self._set_capacity(capacity, now)
+        if delay is not None:
+            self._set_delay(delay)
+        if loss is not None:
+            self._loss = copy(loss)
+
+    def _set_block_error(self, block_error: float) -> None:
+        raise ValueError(f"block_error = {block_error}: only a leg with rlc has it")
+
+    @abstractmethod
+    def _set_capacity(self, capacity: Capacity, now: int) -> None:
+        """Serve from now on (ns) by another capacity."""
+
+    @abstractmethod
+    def _set_delay(self, delay: DelayModel) -> None:
+        """Have another delay behind the queue."""
 
     @abstractmethod
     def _advance(self, now: int) -> None:

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from copy import copy
 from random import Random
 from typing import TypeVar
 
@@ -39,7 +38,7 @@ from minitopo_dc.link.any_leg import (
 )
 from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.discipline import Waiting
-from minitopo_dc.link.propagation import DelayModel, LossModel
+from minitopo_dc.link.propagation import DelayModel
 
 T = TypeVar("T")
 
@@ -120,30 +119,14 @@ class CapacityLeg(QueuedLeg[T]):
         self._resume(now)
         return [packet for packet, _, lost, *_ in flushed if not lost]
 
-    def retune(
-        self,
-        now: int,
-        *,
-        capacity: Capacity | None = None,
-        delay: DelayModel | None = None,
-        loss: LossModel | None = None,
-    ) -> None:
-        """Change parameters without touching the queue; None leaves one as it is.
+    def _set_capacity(self, capacity: Capacity, now: int) -> None:
+        self._pause(now)
+        self._capacity = capacity
+        self._resume(now)
 
-        A capacity serves the rest of the packet in service and all behind it, its times relative to
-        :meth:`start`'s. A delay is for what is not fully serialised. A loss model is for packets
-        pushed from now on: the fate of the others has been told.
-        """
-        self._advance(now)
-        if capacity is not None:
-            self._pause(now)
-            self._capacity = capacity
-            self._resume(now)
-        if delay is not None:
-            self._delay = delay
-            self._head_delay = delay.sample(self._delay_rng) if self._queue else 0
-        if loss is not None:
-            self._loss = copy(loss)
+    def _set_delay(self, delay: DelayModel) -> None:
+        self._delay = delay
+        self._head_delay = delay.sample(self._delay_rng) if self._queue else 0
 
     @property
     def mean_delay_ns(self) -> int:

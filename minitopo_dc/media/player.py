@@ -55,11 +55,6 @@ class Wait:
     until: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class EndSession:
-    """Action: end the session, as all that was to be asked for is there."""
-
-
 @dataclass(slots=True)
 class VideoSegment:
     """One segment and what became of it; times in ns of the user's clock, None: not yet.
@@ -88,26 +83,6 @@ class VideoSegment:
     wasted_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PlayerSettings:
-    """Parameters of a player.
-
-    Attributes:
-        segments: how many of the video's, from its beginning.
-        buffer_ns: how much it holds at most.
-        startup_ns: how much it must hold before it begins to play; one segment at least.
-        abandon: whether it gives downloads up.
-        ask_again: whether the algorithm is asked anew for the quality of a segment that was given
-            up, as by Sabre; else it is the lower one for which it was given up, as by dash.js.
-    """
-
-    segments: int
-    buffer_ns: int = 25 * NS_PER_S
-    startup_ns: int = 0
-    abandon: bool = True
-    ask_again: bool = False
-
-
 @dataclass(slots=True)
 class _Running:
     """The request that is being answered."""
@@ -124,7 +99,7 @@ class _Running:
 class _Picture:
     """The picture on the screen: the buffer's level, and whether it plays."""
 
-    settings: PlayerSettings
+    startup_ns: int
     level_ns: int = 0
     at_ns: int = 0
     started_ns: int | None = None
@@ -143,7 +118,7 @@ class _Picture:
     def add(self, segment_ns: int, *, is_last: bool) -> None:
         """Add a segment that has arrived, which may start the picture."""
         self.level_ns += segment_ns
-        if not self.plays and (self.level_ns >= self.settings.startup_ns or is_last):
+        if not self.plays and (self.level_ns >= self.startup_ns or is_last):
             self.plays, self.started_ns = True, self.at_ns
 
     def take_stall(self) -> int:
@@ -200,28 +175,43 @@ class Estimate:
         return max(average.value for average in self._latency)
 
 
-@dataclass(slots=True)
-class _Intent:
-    """A quality to be asked for when its moment has come."""
-
-    quality: int
-    at_ns: int
-
-
 class Player:
     """Plays one session, which begins with the first `next`."""
 
-    def __init__(self, video: SegmentedVideo, abr: AbrAlgorithm, settings: PlayerSettings) -> None:
-        """Take the video, the ABR algorithm and the player's parameters, which fit the video."""
+    def __init__(
+        self,
+        video: SegmentedVideo,
+        abr: AbrAlgorithm,
+        segments: int,
+        *,
+        buffer_ns: int = 25 * NS_PER_S,
+        startup_ns: int = 0,
+        abandon: bool = True,
+        ask_again: bool = False,
+    ) -> None:
+        """Take the video, the ABR algorithm and the player's parameters, which fit the video.
+
+        Args:
+            video: what is watched.
+            abr: chooses the qualities.
+            segments: how many of the video's, from its beginning.
+            buffer_ns: how much it holds at most.
+            startup_ns: how much it must hold before it begins to play; one segment at least.
+            abandon: whether it gives downloads up.
+            ask_again: whether the algorithm is asked anew for the quality of a segment that was
+                given up, as by Sabre; else it is the lower one for which it was given up, as by
+                dash.js.
+        """
         self.video = video
         self.segments: list[VideoSegment] = []
         """The segments that were asked for."""
         self._abr = abr
-        self._settings = settings
+        self._count, self._buffer_ns = segments, buffer_ns
+        self._abandons, self._asks_again = abandon, ask_again
         self._estimate = Estimate(video.segment_s)
-        self._picture = _Picture(settings)
+        self._picture = _Picture(startup_ns)
         self._running: _Running | None = None
-        self._intent: _Intent | None = None
+        self._intent: tuple[int, int] | None = None  # a quality, and from when on (ns)
         self._room_ns: int | None = None  # when the buffer has room again
         self._full_since = 0
         self._requests = 0
@@ -232,29 +222,31 @@ class Player:
         """Return when it began to play (ns), None if it has not."""
         return self._picture.started_ns
 
-    def next(self, now: int) -> SegmentRequest | Cancel | Wait | EndSession:
+    def next(self, now: int) -> SegmentRequest | Cancel | Wait | None:
         """Return what is to be done at `now` (ns); call again after it was done, or at its moment.
+
+        None: the session has ended, as all that was to be asked for is there.
 
         Raises:
             InputError: the algorithm asks for a quality that is not there.
         """
         self._picture.go_on(now)
-        if self._done == self._settings.segments:
-            return EndSession()
+        if self._done == self._count:
+            return None
         if self._running is not None:
             return self._check(self._running, now)
         if self._intent is None and not self._has_room(now):
             return Wait(self._room_ns)
-        intent = self._intent = self._intent or self._choose(now)
-        if now < intent.at_ns:
-            return Wait(intent.at_ns)
+        quality, at = self._intent = self._intent or self._choose(now)
+        if now < at:
+            return Wait(at)
         self._intent = None
-        return self._ask(intent.quality, now)
+        return self._ask(quality, now)
 
     def _has_room(self, now: int) -> bool:
         """Return whether the buffer has room; the algorithm learns for how long it had none."""
         if self._room_ns is None:
-            excess = self._picture.level_ns + self.video.segment_ns - self._settings.buffer_ns
+            excess = self._picture.level_ns + self.video.segment_ns - self._buffer_ns
             if excess <= 0 or not self._picture.plays:
                 return True
             self._room_ns, self._full_since = now + excess, now
@@ -264,20 +256,20 @@ class Player:
         self._room_ns = None
         return True
 
-    def _choose(self, now: int) -> _Intent:
+    def _choose(self, now: int) -> tuple[int, int]:
         if not self._estimate.is_known:
-            return _Intent(0, now)
+            return 0, now
         estimate = self._estimate
         view = AbrView(
             self._done,
-            self._settings.segments - self._done,
+            self._count - self._done,
             self._picture.level_ns / NS_PER_S,
             estimate.throughput_kbps,
             estimate.latency_s,
         )
         choice = self._abr.choose(view)
         self._check_quality(choice.quality)
-        return _Intent(choice.quality, now + max(0, round(choice.wait_s * NS_PER_S)))
+        return choice.quality, now + max(0, round(choice.wait_s * NS_PER_S))
 
     def _check_quality(self, quality: object) -> None:
         most = self.video.qualities - 1
@@ -335,7 +327,7 @@ class Player:
         )
         self._done += 1
         self._running = None
-        is_last = self._done == self._settings.segments
+        is_last = self._done == self._count
         self._picture.add(self.video.segment_ns, is_last=is_last)
         segment = self.segments[-1]
         segment.done_ns, segment.buffer_ns = now, self._picture.level_ns
@@ -345,7 +337,7 @@ class Player:
 
     def _check(self, running: _Running, now: int) -> Cancel | Wait:
         """Look at a download's progress, if it is time and there is some."""
-        if not self._settings.abandon or running.request.number == 0:
+        if not self._abandons or running.request.number == 0:
             return Wait(None)
         if running.received - running.checked_bytes < CHECK_BYTES:
             return Wait(None)
@@ -377,6 +369,6 @@ class Player:
         segment.abandoned += 1
         segment.wasted_bytes += running.received
         self._running = None
-        if not self._settings.ask_again:
-            self._intent = _Intent(lower, now)
+        if not self._asks_again:
+            self._intent = lower, now
         return Cancel(running.request.number)

@@ -7,7 +7,8 @@ in microseconds. Several paths follow RFC 9000 with draft-ietf-quic-multipath.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from struct import Struct
 from typing import Any
 
@@ -78,7 +79,8 @@ class Connection:
             self._lib.mdc_set_chooser(self._endpoint, self._chooser.function)
         self.has_events = False
         """Whether `events` is worth a call; data of streams alone may wait for more of it."""
-        self._numbers = _Numbers(self._number)
+        self.number = cache(self._number)
+        """Gives the endpoint's number of an address, made when it is first asked for."""
         self._addresses: dict[int, Any] = {-1: None}
         self._room = self._ffi.new("mdc_path[]", MAX_PATHS)
         self._kept: dict[int, Any] = {}  # blocks that the stack reads until the end
@@ -130,7 +132,7 @@ class Connection:
     def connect(self, local: Address, remote: Address, now: int) -> None:
         """Begin the handshake from one address to another (a client's)."""
         result = self._lib.mdc_connect(
-            self._endpoint, self._numbers[local], self._numbers[remote], now // NS_PER_US
+            self._endpoint, self.number(local), self.number(remote), now // NS_PER_US
         )
         self._check(result, "connect")
 
@@ -140,10 +142,10 @@ class Connection:
 
     def receive_all(self, datagrams: Iterable[Received], now: int) -> None:
         """Take datagrams that arrived, in this order."""
-        numbers, endpoint, receive = self._numbers, self._endpoint, self._lib.mdc_receive
+        number, endpoint, receive = self.number, self._endpoint, self._lib.mdc_receive
         now_us = now // NS_PER_US
         for data, source, destination, ecn in datagrams:
-            places = numbers[source], numbers[destination]
+            places = number(source), number(destination)
             self.has_events = receive(endpoint, data, len(data), *places, ecn, now_us) > 0
 
     def datagrams(self, now: int) -> list[Datagram]:
@@ -175,10 +177,6 @@ class Connection:
             for part in (self._endpoint, self._state, *functions)
         )
         return endpoint, state, receive, send
-
-    def number(self, address: Address) -> int:
-        """Return the endpoint's number of an address."""
-        return self._numbers[address]
 
     def next_timeout(self) -> int | None:
         """Return when to call `datagrams` next (ns) if nothing happens before, None for never."""
@@ -291,7 +289,7 @@ class Connection:
                 not given connection identifiers for another.
         """
         result = self._lib.mdc_open_path(
-            self._endpoint, self._numbers[local], self._numbers[remote], now // NS_PER_US
+            self._endpoint, self.number(local), self.number(remote), now // NS_PER_US
         )
         self._check(result, "open_path")
 
@@ -361,15 +359,3 @@ class Connection:
     def _check(self, result: int, what: str) -> None:
         if result:
             raise StackError(f"{self.stack.name} refused {what} (error {result:#x})")
-
-
-class _Numbers(dict[Address, int]):
-    """The numbers of addresses, each made when it is first asked for."""
-
-    def __init__(self, make: Callable[[Address], int]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, address: Address) -> int:
-        self[address] = number = self._make(address)
-        return number

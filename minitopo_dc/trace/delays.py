@@ -15,7 +15,7 @@ from minitopo_dc.trace.formats.columns import (
     DELAY_TIME,
     MS,
     SECONDS,
-    Column,
+    TraceColumn,
     chosen_column,
     time_of,
     words_of,
@@ -65,7 +65,7 @@ def read_delays(
     """
     text = text_of(path)
     if echoes := _echoes(path, text):
-        columns = Column("time", SECONDS), Column("rtt", MS)
+        columns = TraceColumn("time", SECONDS), TraceColumn("rtt", MS)
         header = Row(path, 0, [column.name for column in columns])
         has_clock = next(iter(echoes.values())).sent_s is not None
         notes = () if has_clock else ("echoes are taken for 1 s apart (ping -D writes times)",)
@@ -81,7 +81,7 @@ def read_delays(
 def _delays(
     header: Row,
     rows: Sequence[Row],
-    columns: tuple[Column, Column],
+    columns: tuple[TraceColumn, TraceColumn],
     notes: tuple[str, ...],
     *,
     half: bool,

@@ -85,11 +85,6 @@ def requested_size(path: str) -> int | None:
     return _size(path, "/bytes")
 
 
-def response_size(path: str) -> int | None:
-    """Return N of the request path `/respond/N`, None for any other path."""
-    return _size(path, "/respond")
-
-
 def _size(path: str, folder: str) -> int | None:
     prefix, _, size = path.rpartition("/")
     return int(size) if prefix == folder and size.isdecimal() and size.isascii() else None
@@ -307,7 +302,8 @@ class ContentServer(Server):
     """The server of most workloads.
 
     `GET` is answered at once with what is found at its path (at `/bytes/N` N deterministic bytes),
-    `POST /respond/N` with N such bytes when its body is complete.
+    `POST /respond/N` with N such bytes when its body is complete: a server takes the whole body
+    before it answers, whatever the answer will be.
     """
 
     eager: ClassVar[bool] = False
@@ -316,12 +312,12 @@ class ContentServer(Server):
         """Take the function that finds the content of `GET` requests."""
         self._connection = connection
         self._find = find
-        self._posted: dict[int, Posted] = {}
+        self._posted: dict[int, tuple[Request, Received]] = {}
 
     def request(self, stream: int, request: Request, now: int) -> None:  # noqa: ARG002
         """Answer the request, or wait for its body."""
         if request.method == "POST":
-            self._posted[stream] = Posted(request)
+            self._posted[stream] = request, Received()
         else:
             found = self._find(request.path) if request.method == "GET" else None
             self._connection.answer(stream, found or HTTPStatus.NOT_FOUND)
@@ -329,43 +325,28 @@ class ContentServer(Server):
     def data(self, stream: int, data: bytes, now: int) -> None:  # noqa: ARG002
         """Take a piece of a request's body."""
         if stream in self._posted:
-            self._posted[stream].take(data)
+            self._posted[stream][1].take(data)
 
     def end(self, stream: int, now: int) -> None:  # noqa: ARG002
         """Answer a request whose body is complete."""
         if stream in self._posted:
-            self._connection.answer(stream, self._posted.pop(stream).answer())
+            self._connection.answer(stream, _answer_of(*self._posted.pop(stream)))
 
     def reset(self, stream: int, now: int) -> None:  # noqa: ARG002
         """Forget a request that was given up."""
         self._posted.pop(stream, None)
 
 
-class Posted:
-    """One `POST` whose body arrives in pieces.
+def _answer_of(request: Request, body: Received) -> Content | HTTPStatus:
+    """Return the answer to a `POST` whose body is complete.
 
-    A server takes the whole body before it answers, whatever the answer will be.
+    It is 404 for another path. It is 400 for a body whose length is not the announced one
+    (`content-length`), that was announced without a length, or that is not the content.
     """
-
-    def __init__(self, request: Request) -> None:
-        self._size = response_size(request.path)
-        self._headers = request.headers
-        self._body = Received()
-
-    def take(self, data: bytes) -> None:
-        """Take the next piece of the body."""
-        self._body.take(data)
-
-    def answer(self) -> Content | HTTPStatus:
-        """Return the answer, once the body is complete.
-
-        It is 404 for another path. It is 400 for a body whose length is not the announced one
-        (`content-length`), that was announced without a length, or that is not the content.
-        """
-        if self._size is None:
-            return HTTPStatus.NOT_FOUND
-        is_right = self._body.is_right
-        if self._headers is not None:
-            declared = self._headers.get(b"content-length", b"")
-            is_right = declared.isdigit() and self._body.is_content(int(declared))
-        return Content(self._size) if is_right else HTTPStatus.BAD_REQUEST
+    size, is_right = _size(request.path, "/respond"), body.is_right
+    if size is None:
+        return HTTPStatus.NOT_FOUND
+    if request.headers is not None:
+        declared = request.headers.get(b"content-length", b"")
+        is_right = declared.isdigit() and body.is_content(int(declared))
+    return Content(size) if is_right else HTTPStatus.BAD_REQUEST

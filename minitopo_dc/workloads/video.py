@@ -19,9 +19,7 @@ from minitopo_dc.installation import shipped
 from minitopo_dc.media.abr import abr_names, make_abr
 from minitopo_dc.media.player import (
     Cancel,
-    EndSession,
     Player,
-    PlayerSettings,
     SegmentRequest,
     Wait,
 )
@@ -190,13 +188,14 @@ class Video(Workload):
     def player(self) -> Player:
         """Return a player that has not begun; MediaError as `content`."""
         content = self.content
-        settings = PlayerSettings(
-            segments=self.segments,
+        return Player(
+            content,
+            make_abr(self.abr, content, self.buffer_s),
+            self.segments,
             buffer_ns=round(self.buffer_s * NS_PER_S),
             startup_ns=round(self.startup_s * NS_PER_S),
             abandon=self.abandon,
         )
-        return Player(content, make_abr(self.abr, content, self.buffer_s), settings)
 
     def obstacle(self, legs: int) -> str | None:  # noqa: ARG002
         """Return an error of the video's file or of parameters that do not fit it, else None."""
@@ -382,12 +381,12 @@ class VideoClient(Client):
             "startup_s": None if began is None else self._since_start(began),
         }
 
-    def _next(self, now: int) -> SegmentRequest | Cancel | Wait | EndSession:
+    def _next(self, now: int) -> SegmentRequest | Cancel | Wait | None:
         try:
             return self._player.next(now)
         except InputError as error:
             self.failed(str(error))
-            return EndSession()
+            return None
 
     def _ask(self, request: SegmentRequest) -> None:
         stream = self._connection.request("GET", f"/bytes/{request.size_bytes}")

@@ -54,7 +54,7 @@ STEERING = "minrtt"
 """The tunnel's scheduler unless one is named: smallest delay, as the steering mode of ATSSS-LL."""
 
 
-class Reordering:
+class PayloadReordering:
     """The payloads that wait for those before them, each for a time at most."""
 
     def __init__(self, timer_ns: int) -> None:
@@ -84,7 +84,7 @@ class Reordering:
         return self._came[0][0] + self._timer if self._came else math.inf
 
 
-class Carrier:
+class Http3Transport:
     """The part of aioquic's QUIC connection that its HTTP/3 calls, over a `Connection`."""
 
     _quic_logger = None
@@ -144,7 +144,7 @@ class Relay:
         self._arriving: deque[tuple[int, bytes]] = deque()
         self._leaving: deque[tuple[int, bytes]] = deque()
         self._numbers = count() if reordering_ns else None
-        self._reordering = Reordering(reordering_ns)
+        self._reordering = PayloadReordering(reordering_ns)
 
     @property
     def http(self) -> H3Connection:
@@ -154,7 +154,7 @@ class Relay:
 
     def begin(self) -> None:
         """Send the settings of HTTP/3."""
-        carrier = Carrier(self.tunnel, is_client=isinstance(self.inner, ClientSession))
+        carrier = Http3Transport(self.tunnel, is_client=isinstance(self.inner, ClientSession))
         # Its switch for WebTransport is the one for HTTP Datagrams.
         self._http = H3Connection(cast("QuicConnection", carrier), enable_webtransport=True)
 

@@ -47,8 +47,12 @@ class StackPair:
         self._stack, self._flow, self._options = stack, flow, options
         stack.seed(flow.seed)
         asking, answering = self._sessions(flow, options)
-        self.client: End[ClientSession] = End(asking, flow.client_host, flow.ended)
-        self.server: End[ServerSession] = End(answering, flow.server_host, self._count_paths)
+        self.client: StackEndpoint[ClientSession] = StackEndpoint(
+            asking, flow.client_host, flow.ended
+        )
+        self.server: StackEndpoint[ServerSession] = StackEndpoint(
+            answering, flow.server_host, self._count_paths
+        )
 
     def _sessions(
         self, flow: VirtualFlow, options: PathOptions
@@ -122,7 +126,7 @@ class StackPair:
 AnySession = TypeVar("AnySession", bound=Session)
 
 
-class End(Generic[AnySession]):
+class StackEndpoint(Generic[AnySession]):
     """One end of a flow: a session, and the host from which it sends."""
 
     def __init__(self, session: AnySession, host: VirtualHost, on_end: Callable[[], None]) -> None:

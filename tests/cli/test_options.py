@@ -26,7 +26,6 @@ from minitopo_dc.scenario.presets import NAMES, XN_MS
 from minitopo_dc.trace import (
     DEFAULT_COLUMN,
     ENVIRONMENTS,
-    CellParameters,
     Interferers,
     RadioSettings,
     TraceFormat,
@@ -129,7 +128,7 @@ def test_the_help_of_a_leg_s_option_has_the_field_s_range_and_default(option: st
         assert ", ".join(get_args(DelayCurve)) in words
 
 
-CELL, RADIO = CellParameters(), RadioSettings()
+RADIO = RadioSettings()
 
 
 @pytest.mark.parametrize(
@@ -148,9 +147,6 @@ CELL, RADIO = CellParameters(), RadioSettings()
         ),
         ("build", "source", f"Linux {SERIES}"),
         ("minitopo", "ip_version", get_args(Scenario.model_fields["ip_version"].annotation)),
-        ("trace synthesise", "sinr", CELL.sinr_mean_db),
-        ("trace synthesise", "speed", CELL.speed_kmh),
-        ("trace synthesise", "users", CELL.other_users),
         ("trace synthesise-drive", "environment", tuple(ENVIRONMENTS)),
         ("trace cells", "load", RADIO.load),
         ("trace cells", "interferers", get_args(Interferers)),

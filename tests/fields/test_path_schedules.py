@@ -172,9 +172,9 @@ def test_with_a_schedule_transports_that_take_none_are_not_compared_unless_named
     assert compared == {"tcp", "quic-picoquic", "mpquic-picoquic"}
     named = rows_of(*given, "--transports", "mptcp", clock="real")
     (run,) = [scenario_of_row(options(*given), row) for row in named]
-    with pytest.raises(SettingsError, match="paths: transport mptcp has a path on every leg"):
+    with pytest.raises(SettingsError, match="paths: transport mptcp"):
         check_fields(run)
-    with pytest.raises(SettingsError, match="--set paths: no row of mode multipath"):
+    with pytest.raises(SettingsError, match=r"--set paths: .*multipath"):
         rows_of("--set", "paths.initial=[1]", "--transports", "tcp", clock="real")
 
 

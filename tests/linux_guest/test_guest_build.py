@@ -102,7 +102,7 @@ def test_an_archive_that_unpacks_to_more_than_a_kernel_is_refused(
     given = archive_of(tree_of(tmp_path / "linux-6.12", MAKEFILE.format(12)))
     monkeypatch.setattr(build, "MAX_TREE_BYTES", 20)
     (tmp_path / "taken").mkdir()
-    with pytest.raises(BuildError, match=r"tar\.xz cannot be unpacked: .* bytes .* up to 20"):
+    with pytest.raises(BuildError, match=r"tar\.xz .*up to 20"):
         build.unpack(given, tmp_path / "taken")
 
 

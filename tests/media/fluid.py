@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from minitopo_dc.media.player import CHECK_BYTES, Cancel, EndSession, Player, SegmentRequest, Wait
+from minitopo_dc.media.player import CHECK_BYTES, Cancel, Player, SegmentRequest, Wait
 
 MS = 1_000_000
 
@@ -91,7 +91,7 @@ class Decision:
 def play(player: Player, network: FluidNetwork) -> list[Decision]:
     """A whole session, and what it asked for."""
     made: list[Decision] = []
-    while not isinstance(action := player.next(round(network.now)), EndSession):
+    while (action := player.next(round(network.now))) is not None:
         if isinstance(action, SegmentRequest):
             made.append(_download(player, network, action))
         elif isinstance(action, Wait):

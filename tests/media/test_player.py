@@ -22,10 +22,8 @@ from minitopo_dc.media.abr import (
 )
 from minitopo_dc.media.player import (
     Cancel,
-    EndSession,
     Estimate,
     Player,
-    PlayerSettings,
     SegmentRequest,
     Wait,
 )
@@ -70,7 +68,7 @@ class Told(AbrAlgorithm):
 
 def player(abr: Told | None = None, **settings: int | bool) -> Player:
     wanted = {"segments": 10, "buffer_ns": 8 * NS_PER_S, **settings}
-    return Player(VIDEO, abr or Told(), PlayerSettings(**wanted))  # type: ignore[arg-type]
+    return Player(VIDEO, abr or Told(), **wanted)  # type: ignore[arg-type]
 
 
 def request(subject: Player, now: int) -> SegmentRequest:
@@ -122,7 +120,7 @@ def test_playing_begins_when_the_startup_is_in_the_buffer_or_the_last_segment() 
     short = player(segments=1, startup_ns=8 * NS_PER_S)
     fetch(short, 0, 1)
     assert short.started_ns == NS_PER_S
-    assert short.next(NS_PER_S) == EndSession()
+    assert short.next(NS_PER_S) is None
 
 
 def test_a_download_given_up_is_asked_for_in_the_lower_quality_at_once() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from minitopo_dc.media.abr import AbrAlgorithm, make_abr
 from minitopo_dc.media.abr.rules import Throughput
-from minitopo_dc.media.player import Player, PlayerSettings
+from minitopo_dc.media.player import Player
 from minitopo_dc.media.video import SegmentedVideo, VideoSession
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.video import read_video
@@ -69,8 +69,7 @@ def algorithm(name: str, video: SegmentedVideo) -> AbrAlgorithm:
 @cache
 def session(recorded: Recorded, *, ask_again: bool = True) -> tuple[Player, list[Decision]]:
     video = read_video(recorded.video)
-    settings = PlayerSettings(SEGMENTS, ask_again=ask_again)
-    player = Player(video, algorithm(recorded.abr, video), settings)
+    player = Player(video, algorithm(recorded.abr, video), SEGMENTS, ask_again=ask_again)
     periods = read_network(DATA / f"{recorded.network}.json", recorded.multiplier)
     return player, play(player, FluidNetwork(periods))
 

@@ -187,7 +187,7 @@ def test_what_a_scheduler_has_not_is_refused(
     get_runner("mpquic-picoquic").check_options({"scheduler": "weighted", "weights": [3, 1]}, 4)
     with pytest.raises(SettingsError, match=words):
         get_runner(name).check_options(options, 4)
-    with pytest.raises(ValueError, match="there is an MP-QUIC scheduler 'minrtt' already"):
+    with pytest.raises(ValueError, match="'minrtt'"):
         path_scheduler("minrtt")(type("Mine", (), {}))
 
 

@@ -29,7 +29,7 @@ def test_a_shared_object_with_the_interface_is_a_stack(files: Certificate) -> No
 @needs_noq
 def test_what_a_stack_has_not_is_refused(files: Certificate) -> None:
     client, server = configurations(files, NOQ, scheduler="minrtt")
-    with pytest.raises(RuntimeError, match="noq has one scheduler of paths"):
+    with pytest.raises(RuntimeError, match=r"noq .*scheduler"):
         Pair(client, server, Network())
 
 

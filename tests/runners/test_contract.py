@@ -56,9 +56,9 @@ def test_a_runner_is_shown_with_its_stack() -> None:
 def test_unknown_and_taken_names_and_options_that_are_no_model_are_refused() -> None:
     with pytest.raises(ValueError, match=r"no runner 'sctp' \(known: tcp, quic, quic-ngtcp2,"):
         get_runner("sctp")
-    with pytest.raises(ValueError, match="there is a runner 'tcp' already"):
+    with pytest.raises(ValueError, match="'tcp'"):
         runner("tcp")(type("Other", (TcpRunner,), {}))
-    with pytest.raises(TypeError, match="runner own: options_type: allowed: subclasses of Options"):
+    with pytest.raises(TypeError, match=r"runner own: options_type: allowed: .*Options"):
         runner("own")(type("Own", (TcpRunner,), {"options_type": dict}))
 
 

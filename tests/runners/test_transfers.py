@@ -128,7 +128,7 @@ def test_a_killed_server_is_a_failure(name: str, hosts: TwoHosts, transfer: Tran
         for pid in processes_in(hosts.server):
             os.kill(pid, signal.SIGKILL)
 
-    with pytest.raises(TransferFailed, match="server was ended by SIGKILL during the transfer"):
+    with pytest.raises(TransferFailed, match=r"server .*SIGKILL"):
         run_transfer(supported(name), transfer, hosts.server, hosts.client, on_start=kill)
     assert large_files(transfer.directory) == []
 

@@ -105,7 +105,7 @@ def test_a_flow_s_uplink_is_its_own_else_the_scenario_s_else_its_downlink_s(tmp_
 
 def test_an_element_s_bearer_has_its_legs_in_one_place() -> None:
     values = {"bearer": 1, "legs": [1, 3], "interface": "i", "pdcp": {"legs": [1, 3]}}
-    with pytest.raises(SettingsError, match="an element's bearer has its legs in legs"):
+    with pytest.raises(SettingsError, match=r"pdcp\.legs"):
         TransmitBearer.check(values, "test")
 
 
@@ -204,7 +204,7 @@ def test_a_buffer_that_is_given_takes_the_place_of_the_queues(tmp_path: Path) ->
 
 
 def test_late_numbering_sees_its_legs() -> None:
-    with pytest.raises(PolicyError, match="needs 2, 0 are shown"):
+    with pytest.raises(PolicyError, match="2, 0"):
         Pdcp(numbering="late").transmitter(2)
 
 

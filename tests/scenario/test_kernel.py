@@ -41,7 +41,7 @@ def test_what_only_the_element_s_legs_have_is_refused(radio: dict[str, Any], wor
     with pytest.raises(SettingsError, match=rf"^legs\.1\.uplink: backend kernel has no {words}"):
         check_real(scenario(STILL, way))
     real = {"backend": "kernel", "backhaul": [way]}
-    with pytest.raises(SettingsError, match=r"^real\.backhaul\.0\.uplink: backend kernel has no"):
+    with pytest.raises(SettingsError, match=r"^real\.backhaul\.0\.uplink: "):
         check_real(scenario(real=real))
     check_real(scenario(STILL, way, real={"backend": "user"}))
 
@@ -49,11 +49,11 @@ def test_what_only_the_element_s_legs_have_is_refused(radio: dict[str, Any], wor
 def test_opportunities_wifi_and_captures_are_refused_too(tmp_path: Path) -> None:
     (tmp_path / "trace").write_text("1\n2\n")
     leg = STILL | {"downlink": {"trace": str(tmp_path / "trace"), "jitter_ms": 0}}
-    with pytest.raises(SettingsError, match=r"^legs.1.downlink: trace .*: backend kernel has rate"):
+    with pytest.raises(SettingsError, match=r"^legs\.1\.downlink: trace .*rate"):
         check_real(scenario(STILL, leg))
-    with pytest.raises(SettingsError, match=r"legs\.0\.downlink: backend kernel has no wifi.*user"):
+    with pytest.raises(SettingsError, match=r"legs\.0\.downlink: .*wifi.*user"):
         check_scenario(scenario({"wifi": {}}, STILL))
-    with pytest.raises(SettingsError, match=r"real\.capture: legs needs"):
+    with pytest.raises(SettingsError, match=r"real\.capture: legs"):
         check_real(scenario(real={"backend": "kernel", "capture": ["legs"]}))
 
 

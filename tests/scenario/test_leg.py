@@ -66,7 +66,7 @@ def test_a_leg_of_a_file_that_was_given_for_both_directions_changes_in_both() ->
 
 def test_a_change_of_one_direction_of_such_a_leg_is_told() -> None:
     leg = Leg.check(BOTH, "a file's")
-    with pytest.warns(UserWarning, match=r"downlink\.delay_ms: changed in one direction"):
+    with pytest.warns(UserWarning, match=r"downlink\.delay_ms: "):
         changed = leg.evolve(downlink={"delay_ms": 60})
     assert (changed.downlink.delay_ms, changed.uplink.delay_ms) == (60, 8)
 

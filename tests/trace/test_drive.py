@@ -237,9 +237,7 @@ def test_a_bad_file_is_the_same_error_for_each_command(
 def test_a_log_of_cells_is_no_capacity_of_a_leg(tmp_path: Path) -> None:
     drive = written(tmp_path, LOG + "0,A,1,x,-80\n")
     for read in (read_channels, lambda path: read_trace(path, column="channel_1_mbps")):
-        with pytest.raises(
-            TraceError, match=r"drive\.csv:1: a log of cells has no capacity .*trac"
-        ):
+        with pytest.raises(TraceError, match=r"drive\.csv:1: .*trac"):
             read(drive)
 
 

@@ -114,7 +114,7 @@ def test_a_loop_has_what_came_before_at_its_end_and_a_hold_the_last_rate() -> No
     assert begun_at(TRACE, 0, "loop") is TRACE
     assert begun_at(TRACE, 2 * S, "loop") == RateTrace("t", (0, S, 3 * S), (4, 0, 8), 5 * S)
     assert begun_at(TRACE, 9 * S, "hold").rates_bps == (0,)
-    with pytest.raises(ValueError, match="nothing is left 5 s behind its begin"):
+    with pytest.raises(ValueError, match="5 s"):
         begun_at(TRACE, 5 * S, "stop")
 
 
@@ -175,5 +175,5 @@ def test_a_leg_begins_its_trace_at_the_offset(tmp_path: Path) -> None:
 def test_an_offset_behind_a_trace_that_stops_names_the_field(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("0,8\n10,4\n20,\n")
     leg = LegDirection(trace=tmp_path / "t.csv", offset_s=20, end="stop")
-    with pytest.raises(SettingsError, match=r"offset_s, end: trace t\.csv: nothing is left 20 s"):
+    with pytest.raises(SettingsError, match=r"offset_s, end: trace t\.csv: .*20 s"):
         leg.capacity()

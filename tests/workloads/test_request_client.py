@@ -154,9 +154,9 @@ def test_an_answer_with_other_bytes_is_wrong(body: bytes, words: str) -> None:
 
 def test_an_answer_that_fails_is_wrong() -> None:
     client = Asking().client
-    with pytest.raises(WrongAnswer, match="request 0 got status 404, not 200"):
+    with pytest.raises(WrongAnswer, match=r"request 0 .*404"):
         client.headers(0, 404, 0)
-    with pytest.raises(WrongAnswer, match="the server gave request 0 up"):
+    with pytest.raises(WrongAnswer, match="request 0"):
         client.reset(0, 0)
 
 

@@ -161,7 +161,7 @@ def test_echoes_are_summed_up_over_all_pairs() -> None:
 
 
 def test_a_name_is_not_taken_twice() -> None:
-    with pytest.raises(ValueError, match="there is a workload 'ping' already"):
+    with pytest.raises(ValueError, match="'ping'"):
         workload("ping")(Download)
 
 

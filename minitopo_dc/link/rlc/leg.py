@@ -43,7 +43,6 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableSequence
-from copy import copy
 from dataclasses import replace
 from random import Random
 from typing import Any, TypeVar
@@ -58,7 +57,7 @@ from minitopo_dc.link.any_leg import (
 )
 from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.leg import CapacityLeg
-from minitopo_dc.link.propagation import DelayModel, LossModel
+from minitopo_dc.link.propagation import DelayModel
 from minitopo_dc.link.rlc.harq import Block, BlockOutcome, Harq, Slots
 from minitopo_dc.link.rlc.parameters import (
     NACK_BYTES,
@@ -174,35 +173,16 @@ class RlcLeg(QueuedLeg[T]):
         self._plan()
         return [sdu.packet for sdu in flushed if not sdu.lost]
 
-    def retune(
-        self,
-        now: int,
-        *,
-        capacity: Capacity | None = None,
-        delay: DelayModel | None = None,
-        loss: LossModel | None = None,
-        block_error: float | None = None,
-    ) -> None:
-        """Change parameters without touching the queue; None leaves one as it is.
+    def _set_block_error(self, block_error: float) -> None:
+        self._rlc = replace(self._rlc, block_error=block_error)
+        self._harq.error = block_error
 
-        A capacity (its times relative to :meth:`start`'s) and an error probability are for slots
-        that end later than now, a delay is for what is not complete, a loss model for packets
-        pushed from now on: the fate of the others has been told.
+    def _set_capacity(self, capacity: Capacity, now: int) -> None:  # noqa: ARG002 (any leg's)
+        self._slots.anchor(self._slots.zero, capacity)
+        self._plan()
 
-        Raises:
-            ValueError: `block_error` is no probability.
-        """
-        self._advance(now)
-        if block_error is not None:
-            self._rlc = replace(self._rlc, block_error=block_error)
-            self._harq.error = block_error
-        if capacity is not None:
-            self._slots.anchor(self._slots.zero, capacity)
-            self._plan()
-        if delay is not None:
-            self._reassembly.delay = delay
-        if loss is not None:
-            self._loss = copy(loss)
+    def _set_delay(self, delay: DelayModel) -> None:
+        self._reassembly.delay = delay
 
     @property
     def mean_delay_ns(self) -> int:

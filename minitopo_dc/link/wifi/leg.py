@@ -25,13 +25,12 @@ order at the receiver -> propagation delay -> random loss. Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from random import Random
 from typing import Generic, TypeVar
 
 from minitopo_dc.link.any_leg import NEVER, LegParameters, QueuedLeg
 from minitopo_dc.link.capacity import Capacity
-from minitopo_dc.link.propagation import DelayModel, LossModel, Propagation
+from minitopo_dc.link.propagation import DelayModel, Propagation
 from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.link.wifi.parameters import WifiStatistics, saturated_bps
 from minitopo_dc.link.wifi.station import Mpdu, Msdu, Station
@@ -128,28 +127,11 @@ class WifiLeg(QueuedLeg[T]):
         self._dropped_flush += len(flushed)
         return [msdu.packet for msdu in flushed if not msdu.lost]
 
-    def retune(
-        self,
-        now: int,
-        *,
-        capacity: Capacity | None = None,
-        delay: DelayModel | None = None,
-        loss: LossModel | None = None,
-    ) -> None:
-        """Change what is behind the hop; None leaves one as it is.
+    def _set_capacity(self, capacity: Capacity, now: int) -> None:  # noqa: ARG002 (any leg's)
+        raise ValueError("capacity: a WiFi leg's follows from its medium")
 
-        A delay is for what goes up from now on, a loss model for packets pushed from now on.
-
-        Raises:
-            ValueError: a capacity is given.
-        """
-        self._medium.advance(now)
-        if capacity is not None:
-            raise ValueError("capacity: a WiFi leg's follows from its medium")
-        if delay is not None:
-            self._receiver.delay = delay
-        if loss is not None:
-            self._loss = copy(loss)
+    def _set_delay(self, delay: DelayModel) -> None:
+        self._receiver.delay = delay
 
     @property
     def mean_delay_ns(self) -> int:

@@ -23,9 +23,9 @@ from random import Random
 from typing import Any, TypeVar
 
 from minitopo_dc.link.any_leg import AnyLeg, LegParameters, LegStatistics
-from minitopo_dc.link.capacity import Capacity, make_capacity
+from minitopo_dc.link.capacity import make_capacity
 from minitopo_dc.link.leg import CapacityLeg
-from minitopo_dc.link.propagation import ConstantDelay, DelayModel, LossModel
+from minitopo_dc.link.propagation import ConstantDelay
 from minitopo_dc.link.wifi.leg import WifiLeg
 from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.link.wifi.parameters import WifiParameters, WifiStatistics
@@ -180,17 +180,10 @@ class Chain(AnyLeg[T]):
         flushed = (link.flush(now, lambda sized: which(sized[0])) for link in self._links)
         return [packet for sizeds in flushed for packet, _ in sizeds]
 
-    def retune(
-        self,
-        now: int,
-        *,
-        capacity: Capacity | None = None,
-        delay: DelayModel | None = None,
-        loss: LossModel | None = None,
-    ) -> None:
+    def retune(self, now: int, **changed: Any) -> None:
         """Change delay or loss of the last radio link; a capacity raises ValueError."""
         self._advance(now)
-        self._radio[-1].retune(now, capacity=capacity, delay=delay, loss=loss)
+        self._radio[-1].retune(now, **changed)
 
     @property
     def mean_delay_ns(self) -> int:

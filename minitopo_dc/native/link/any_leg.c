@@ -1,18 +1,6 @@
 #include "link.h"
 
-void leg_begin(leg *self, packet_hooks hooks)
-{
-    self->kind = &plain_leg;
-    self->hooks = hooks;
-    self->zero = INT64_C(1) << 62; /* a time zero that every clock reading is before */
-    self->since = INT64_MIN;
-    self->limit_packets = self->limit_bytes = self->mtu = INT64_MAX;
-    self->up = 1;
-    self->news = self->plain.finish = NEVER;
-    self->plain.granted = INT64_MIN;
-}
-
-void leg_end(leg *self)
+void leg_free(leg *self)
 {
     carried what;
 
@@ -24,8 +12,8 @@ void leg_end(leg *self)
     carried_ring_free(&self->dropped);
     sent_ring_free(&self->air.line);
     capacity_free(self->capacity);
-    self->capacity = NULL;
     free(self->discipline);
+    free(self);
 }
 
 void leg_set_discipline(leg *self, int kind, const double *numbers, int count, const uint32_t *random)

@@ -207,8 +207,6 @@ extern const leg_kind plain_leg;
 /* What became of a packet that was pushed. */
 enum { LEG_REFUSED, LEG_LOST, LEG_TAKEN };
 
-void leg_begin(leg *self, packet_hooks hooks);
-void leg_end(leg *self);
 /* LEG_REFUSED: the leg does not have it, and it may be another one, with a mark. LEG_LOST: it has, and will release
  * it. */
 int leg_push(leg *self, carried *what, int size, int64_t now);

@@ -18,19 +18,19 @@ leg *leg_new(const uint32_t *delay_random, const uint32_t *loss_random, int over
 {
     leg *self = zeroed(1, sizeof(*self));
 
-    leg_begin(self, NOBODY);
+    self->kind = &plain_leg;
+    self->hooks = NOBODY;
+    self->zero = INT64_C(1) << 62; /* a time zero that every clock reading is before */
+    self->since = INT64_MIN;
+    self->limit_packets = self->limit_bytes = self->mtu = INT64_MAX;
+    self->up = 1;
+    self->news = self->plain.finish = NEVER;
+    self->plain.granted = INT64_MIN;
     self->air.overtakes = overtakes;
     self->grant = grant;
     rng_set(&self->delay_random, delay_random);
     rng_set(&self->loss_random, loss_random);
     return self;
-}
-
-void leg_free(leg *self)
-{
-    if (self != NULL)
-        leg_end(self);
-    free(self);
 }
 
 void leg_limit(leg *self, int64_t packets, int64_t bytes, int64_t mtu)

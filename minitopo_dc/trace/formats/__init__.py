@@ -16,7 +16,7 @@ from minitopo_dc.trace.formats.columns import (
     DEFAULT_COLUMN,
     SECONDS,
     TIME,
-    Column,
+    TraceColumn,
     chosen_rate,
     name_of,
     time_of,
@@ -88,7 +88,7 @@ def _network(path: Path, entries: list[dict[str, Any]], column: str) -> RateTrac
     lasting = [name for name in names if (it := _DURATION.fullmatch(name)) and time_unit(it[1])]
     if not lasting:
         raise TraceError(path, 0, "no entry with a duration and its unit", _FORMS)
-    time = Column.of(lasting[0], TIME)
+    time = TraceColumn.of(lasting[0], TIME)
     rates = [name for name in names if CAPACITY.is_unit_of(name)] or names
     file = Row(path, 0, [time.name, *rates])
     rate = chosen_rate(file, time.name, column)
@@ -125,7 +125,7 @@ def _iperf(path: Path, document: dict[str, Any], column: str) -> RateTrace:
         start, end = (file.time_ns(text, "start, end", SECONDS) for text in numbers[:2])
         rate = file.rate_bps(numbers[2], f"{name} of interval {number}", _BPS)
         periods.append((end - start, round(rate)))
-    words = Column("start", SECONDS), Column(f"{name} bits_per_second", _BPS)
+    words = TraceColumn("start", SECONDS), TraceColumn(f"{name} bits_per_second", _BPS)
     return _of_periods(path, periods, Source(words_of(*words)))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from minitopo_dc.trace.channels import Capacities, CellLog, HeardCell
-from minitopo_dc.trace.formats.columns import MBPS, SECONDS, Column, words_of
+from minitopo_dc.trace.formats.columns import MBPS, SECONDS, TraceColumn, words_of
 from minitopo_dc.trace.formats.fields import Row, Rows, comment_lines, read_rows
 from minitopo_dc.trace.formats.table import (
     LONGEST_GAP_S,
@@ -159,7 +159,9 @@ def channel_trace(rows: Rows, column: str) -> RateTrace | None:
     if column not in names:
         return None
     trace = parse_channels(rows).trace(names.index(column))
-    return replace(trace, source=Source(words_of(Column(header[0], SECONDS), Column(column, MBPS))))
+    return replace(
+        trace, source=Source(words_of(TraceColumn(header[0], SECONDS), TraceColumn(column, MBPS)))
+    )
 
 
 def write_channels(capacities: Capacities, path: str | Path, *, comment: str = "") -> None:

@@ -29,14 +29,14 @@ MAX_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TraceColumn:
     """A column's name in the header, and the unit of what it holds."""
 
     name: str
     unit: Unit
 
     @classmethod
-    def of(cls, text: str, kind: ColumnKind) -> Column:
+    def of(cls, text: str, kind: ColumnKind) -> TraceColumn:
         """Read `NAME:UNIT`, or `NAME` with a unit at its end (`time (ms)`, `downlink_kbps`).
 
         Raises:
@@ -115,7 +115,7 @@ def epoch_unit(text: str) -> Unit | None:
     return next((unit for unit, time in seconds if YEAR_2000_S <= time < YEAR_2100_S), None)
 
 
-def words_of(time: Column, value: Column, what: str = "rates") -> str:
+def words_of(time: TraceColumn, value: TraceColumn, what: str = "rates") -> str:
     """Return what the numbers of two columns are taken for, in words."""
     return (
         f"times of {time.name!r} in {time.unit.name}, {what} of {value.name!r} in {value.unit.name}"
@@ -127,7 +127,7 @@ def name_of(column: str) -> str:
     return column.rpartition(":")[0] or column
 
 
-def time_of(header: Row, rows: Sequence[Row], given: str | None, kind: ColumnKind) -> Column:
+def time_of(header: Row, rows: Sequence[Row], given: str | None, kind: ColumnKind) -> TraceColumn:
     """Return the column with the time: the given one, or the first.
 
     It needs no unit where its first value is a date, or a number that is a time since 1970.
@@ -139,24 +139,24 @@ def time_of(header: Row, rows: Sequence[Row], given: str | None, kind: ColumnKin
     place = header.place(name)
     first = rows[0].fields[place] if rows and place < len(rows[0].fields) else ""
     if given is None and is_date(first):
-        return Column(name, ISO)
+        return TraceColumn(name, ISO)
     try:
-        return Column.of(given or name, kind)
+        return TraceColumn.of(given or name, kind)
     except ValueError as error:
         if (unit := epoch_unit(first)) is not None:
-            return Column(name, unit)
+            return TraceColumn(name, unit)
         if header.is_numbered and given is None:
-            return Column(name, kind.default)
+            return TraceColumn(name, kind.default)
         raise header.error(*error.args) from None
 
 
-def chosen_rate(header: Row, time_name: str, column: str) -> Column:
+def chosen_rate(header: Row, time_name: str, column: str) -> TraceColumn:
     """Return the column of the capacity, as `chosen_column` does; `DEFAULT_COLUMN` is none."""
     is_given = column != DEFAULT_COLUMN or column in header.fields
     return chosen_column(header, time_name, column if is_given else None, CAPACITY)
 
 
-def chosen_column(header: Row, time_name: str, column: str | None, kind: ColumnKind) -> Column:
+def chosen_column(header: Row, time_name: str, column: str | None, kind: ColumnKind) -> TraceColumn:
     """Return the column of the values: the given one, or the only one that can be meant.
 
     That is the only one beside the time, or the only one whose name tells what is in it.
@@ -167,11 +167,11 @@ def chosen_column(header: Row, time_name: str, column: str | None, kind: ColumnK
     """
     others = [name for name in header.fields if name != time_name]
     if column is None and len(others) == 1 and header.is_numbered:
-        return Column(others[0], kind.default)
+        return TraceColumn(others[0], kind.default)
     if column is None:
         column = _only_column(header, others, kind)
     try:
-        return Column.of(column, kind)
+        return TraceColumn.of(column, kind)
     except ValueError as error:
         header.place(name_of(column))
         raise header.error(*error.args) from None

@@ -20,7 +20,7 @@ from minitopo_dc.trace.formats.columns import (
     ISO,
     KBPS,
     RACA_CLOCK,
-    Column,
+    TraceColumn,
     chosen_column,
     time_of,
     words_of,
@@ -57,8 +57,8 @@ class Samples(NamedTuple):
 def over_time(
     header: Row,
     rows: Sequence[Row],
-    time: Column,
-    column: Column,
+    time: TraceColumn,
+    column: TraceColumn,
     value: Callable[[Row, str], Decimal | None],
     *,
     last_ns: int | None = None,
@@ -110,18 +110,26 @@ def over_time(
 
 
 def parse_table(
-    header: Row, rows: Sequence[Row], time: Column, rate: Column, last_ns: int | None = None
+    header: Row,
+    rows: Sequence[Row],
+    time: TraceColumn,
+    rate: TraceColumn,
+    last_ns: int | None = None,
+    *,
+    bps: Callable[[Row, str], Decimal | None] | None = None,
 ) -> RateTrace:
-    """Return one rate column as a function of the time column (:func:`over_time`).
+    """Return one column as a function of the time column (:func:`over_time`).
+
+    It has rates, or what `bps` makes rates (bit/s) of.
 
     Raises:
         TraceError: a column is missing, a field is not readable, or time goes backwards.
     """
 
-    def bps(row: Row, text: str) -> Decimal | None:
+    def written(row: Row, text: str) -> Decimal | None:
         return None if text in MISSING else row.rate_bps(text, rate.name, rate.unit)
 
-    samples = over_time(header, rows, time, rate, bps, last_ns=last_ns)
+    samples = over_time(header, rows, time, rate, bps or written, last_ns=last_ns)
     return RateTrace(
         name=header.path.name,
         times_ns=samples.times_ns,
@@ -174,15 +182,9 @@ def read_channel(
             raise row.error(*error.args) from None
         return Decimal(round(rate * part * 10_000))
 
-    samples = over_time(header, rows, time, index, bps)
-    check_length(path, samples.duration_ns)
-    return RateTrace(
-        name=path.name,
-        times_ns=samples.times_ns,
-        rates_bps=samples.values,
-        duration_ns=samples.duration_ns,
-        source=Source(words_of(time, index, "channels"), samples.equal_times),
-    )
+    trace = parse_table(header, rows, time, index, bps=bps)
+    check_length(path, trace.duration_ns)
+    return trace
 
 
 def _upto(row: Row, text: str, name: str, most: int) -> float:
@@ -191,7 +193,7 @@ def _upto(row: Row, text: str, name: str, most: int) -> float:
     return float(value)
 
 
-def _timed(header: Row, rows: Sequence[Row], time: Column) -> Iterator[tuple[int, Row]]:
+def _timed(header: Row, rows: Sequence[Row], time: TraceColumn) -> Iterator[tuple[int, Row]]:
     """Yield rows with their times, which do not descend.
 
     They are in ns since 1970, or since whatever the file's times count from.
@@ -206,7 +208,7 @@ def _timed(header: Row, rows: Sequence[Row], time: Column) -> Iterator[tuple[int
         yield moment, row
 
 
-def _moment(row: Row, text: str, time: Column) -> int:
+def _moment(row: Row, text: str, time: TraceColumn) -> int:
     if time.unit not in _CLOCKS:
         return row.time_ns(text, time.name, time.unit)
     try:
@@ -218,7 +220,7 @@ def _moment(row: Row, text: str, time: Column) -> int:
 
 
 TIMESTAMP = "Timestamp"
-TIME = Column(TIMESTAMP, RACA_CLOCK)
+TIME = TraceColumn(TIMESTAMP, RACA_CLOCK)
 _RESOLUTION_NS = 1_000_000_000
 """Of the time stamps, so that the last row lasts 1 s."""
 
@@ -236,7 +238,7 @@ def parse_raca(rows: Rows, column: str) -> RateTrace:
     header.place(TIMESTAMP)
     if column not in bitrates:
         raise header.error(f"no column {column!r}", " or ".join(bitrates) or "*_bitrate")
-    return parse_table(header, rows[1:], TIME, Column(column, KBPS), _RESOLUTION_NS)
+    return parse_table(header, rows[1:], TIME, TraceColumn(column, KBPS), _RESOLUTION_NS)
 
 
 Sample = tuple[int, HeardCell]

@@ -164,7 +164,7 @@ def test_what_is_no_whole_answer_is_a_failure(
 
 def test_a_client_with_another_address_has_failed(tmp_path: Path) -> None:
     report = REPORT | {"local_address": CLIENT_ADDRESSES[1]}
-    with pytest.raises(TransferFailed, match=r"client used its address 10\.83\.2\.2"):
+    with pytest.raises(TransferFailed, match=r"client .*10\.83\.2\.2"):
         read(tmp_path, WHOLE, report=report)
 
 
@@ -176,7 +176,7 @@ def test_what_has_arrived_when_the_time_is_over_counts(tmp_path: Path) -> None:
 
 
 def test_other_bytes_than_the_server_s_are_a_failure(tmp_path: Path) -> None:
-    with pytest.raises(TransferFailed, match="received 1500001 bytes, not those sent"):
+    with pytest.raises(TransferFailed, match="1500001"):
         read(tmp_path, bytes(1_500_000) + b"x", workload=TIMED, report=STOPPED)
 
 

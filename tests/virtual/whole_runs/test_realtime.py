@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.media.abr import make_abr
-from minitopo_dc.media.player import Player, PlayerSettings
+from minitopo_dc.media.player import Player
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.virtual.run import run_virtual
 from minitopo_dc.workloads.video import read_video
@@ -178,7 +178,7 @@ def test_on_packets_without_latency_the_session_is_nearly_that_of_a_fluid(tmp_pa
     fast = leg(rate_mbps=8, delay_ms=1, jitter_ms=0)
     watch(tmp_path, mode="sc", legs=[fast, fast], workload=fields, transport="quic-picoquic")
     video = read_video("bbb")
-    player = Player(video, make_abr("bola-e", video, 25.0), PlayerSettings(10))
+    player = Player(video, make_abr("bola-e", video, 25.0), 10)
     fluid = play(player, FluidNetwork([Period(1e12, 8e-3, 0.0)]))
     found = rows(tmp_path)
     assert [int(row["quality"]) for row in found] == [each.quality for each in fluid]

@@ -52,7 +52,7 @@ def test_a_full_packet_has_the_headers_of_three_protocols_more(tmp_path: Path) -
 
 
 def test_a_payload_waits_for_those_before_it_and_no_longer_than_the_timer() -> None:
-    waiting = tunnel.Reordering(100)
+    waiting = tunnel.PayloadReordering(100)
     waiting.push(1, b"second", 10)
     assert (list(waiting.poll(10)), waiting.next_timeout()) == ([], 110)
     waiting.push(0, b"first", 20)
