@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from threading import Condition, Lock, Thread
 from typing import Any, Final
@@ -78,24 +78,26 @@ def _pool() -> Pool:
 
 
 class Turns:
-    """A lock that is given to those who wait in the order in which they came."""
+    """A lock that is given to those who wait in the order in which they came, some last."""
 
     def __init__(self) -> None:
-        self._waiting: deque[object] = deque()
-        self._changed = Condition()
+        self._waiting: list[tuple[bool, int]] = []
+        self._count, self._is_taken, self._changed = count(), False, Condition()
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
-        """Hold the lock in a block."""
-        mine = object()
+    def taken(self, *, later: bool = False) -> Iterator[None]:
+        """Hold the lock in a block; `later`: let those go before who did not say so."""
         with self._changed:
+            mine = later, next(self._count)
             self._waiting.append(mine)
-            self._changed.wait_for(lambda: self._waiting[0] is mine)
+            self._changed.wait_for(lambda: not self._is_taken and min(self._waiting) == mine)
+            self._is_taken = True
         try:
             yield
         finally:
             with self._changed:
-                self._waiting.popleft()
+                self._waiting.remove(mine)
+                self._is_taken = False
                 self._changed.notify_all()
 
 
@@ -129,9 +131,10 @@ def comparisons(
     """
     build_missing(ways.values())
     cases = [(scenario, {LABEL: name}) for name, scenario in ways.items()]
-    how: Any = {"executor": partial(_by_turns, is_old), "progress": False}
+    how: Any = {"executor": partial(_by_turns, is_old, later=False), "progress": False}
     for some in dict.fromkeys((tuple(seeds[:1]), tuple(seeds))):
         made = Comparison(Campaign(place, cases, some, title="Comparison").run(**how), place)
+        how["executor"] = partial(_by_turns, is_old)
         if not _is_whole(made, is_old):
             return
         yield made
@@ -175,13 +178,21 @@ def _is_whole(made: Comparison, is_old: Callable[[], bool]) -> bool:
 
 
 def _by_turns(
-    is_old: Callable[[], bool], scenarios: Scenarios, retries: Retries, working: Path
+    is_old: Callable[[], bool],
+    scenarios: Scenarios,
+    retries: Retries,
+    working: Path,
+    *,
+    later: bool = True,
 ) -> Results:
-    """Make runs, some at a time, between which other pages have their turn."""
+    """Make runs, some at a time, between which other pages have their turn.
+
+    What is to come `later` than the first pictures of all pages lets these go before.
+    """
     names, number = [*scenarios], 2 * len(os.sched_getaffinity(0))
     for begin in range(0, len(names), number):
         lot = {name: scenarios[name] for name in names[begin : begin + number]}
-        with _turns.taken():
+        with _turns.taken(later=later):
             if is_old():
                 return
             until = partial(_until, time.monotonic() + MOST_S, is_old, [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import time
@@ -21,6 +22,7 @@ from minitopo_dc.cli.explore.answer import Newest, Turns, draw, picture_of, svg_
 from minitopo_dc.cli.explore.form import Form
 from minitopo_dc.cli.explore.page import Page
 from minitopo_dc.pool import Killed
+from minitopo_dc.runs.perform import Retries
 from minitopo_dc.ways import Comparison
 from tests.quic.extension import needs_picoquic
 
@@ -199,11 +201,11 @@ def test_only_the_newest_of_waiting_requests_is_answered() -> None:
     assert answered == [(1, True), (3, False)]
 
 
-def test_turns_are_taken_in_the_order_of_asking() -> None:
+def test_turns_are_taken_in_the_order_of_asking_first_by_those_who_need_a_picture() -> None:
     turns, taken = Turns(), []
 
     def take(number: int) -> None:
-        with turns.taken():
+        with turns.taken(later=number in (1, 3)):
             taken.append(number)
 
     threads = [Thread(target=take, args=(number,)) for number in range(5)]
@@ -214,7 +216,33 @@ def test_turns_are_taken_in_the_order_of_asking() -> None:
                 time.sleep(0.001)
     for thread in threads:
         thread.join()
-    assert taken == [0, 1, 2, 3, 4]
+    assert taken == [0, 2, 4, 1, 3]
+
+
+def test_of_two_pages_with_many_runs_none_gets_two_lots_while_the_other_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    order: list[str] = []
+
+    def pooled(_: Any, __: Any, lot: Any, ___: Any, working: Path) -> Iterator[Any]:
+        order.append(str(working))
+        while len(order) < 5 and len(answer._turns._waiting) < 2:
+            time.sleep(0.001)
+        yield from lot.items()
+
+    monkeypatch.setattr(answer, "_pool", lambda: None)
+    monkeypatch.setattr(answer, "pooled", pooled)
+    runs: Any = dict.fromkeys(range(3 * 2 * len(os.sched_getaffinity(0))))
+
+    def run(page: str) -> None:
+        assert len([*answer._by_turns(lambda: False, runs, Retries(), Path(page))]) == len(runs)
+
+    threads = [Thread(target=run, args=(page,)) for page in "AB"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert order in ([*"ABABAB"], [*"BABABA"])
 
 
 @pytest.mark.parametrize(
