@@ -38,6 +38,7 @@ from networks import Fields, Point
 from ways import ALONE
 
 import minitopo_dc as dc
+from minitopo_dc.workloads import UnderLoad
 from minitopo_dc.workloads.download import Upload
 
 __all__ = ["cases", "report"]
@@ -49,6 +50,7 @@ WORKLOADS: Mapping[str, Any] = {
     "requests": dc.RequestResponse(request_bytes=750, response_bytes=20_000, count=50),
     "call": dc.Realtime(bitrate_mbps=1.5, duration_s=20),
     "video": dc.Video(),
+    "under load": UnderLoad(),
 }
 
 
@@ -249,6 +251,7 @@ OF_WAYS: Mapping[str, Change] = {
     "receiver: knows each leg's order": _of_dual(legs_keep_order=True),
     "DRX: on": _of_legs(rlc={"drx": DRX}),
     "uplink: two grants": _second_grant,
+    "end hosts: 2 us a packet": lambda made, _: made.evolve(virtual={"cpu_us_per_packet": 2}),
 }
 OF_BEARERS: Mapping[str, Change] = {
     "two connections of half the size": _halves,

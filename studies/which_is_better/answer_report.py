@@ -27,6 +27,7 @@ MEASURES = {
     "requests": "delay_p95_ms",
     "call": "frame_delay_p95_ms",
     "video": "bitrate_mbps",
+    "under load": "loaded_p95_ms",
 }
 """Of each workload, what the user feels first."""
 EXPERIMENTS = {"assumption": "radio", "partners": "radio", "isolated": "losses"}
