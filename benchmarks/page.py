@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,13 @@ from minitopo_dc.campaign.executors import perform
 from minitopo_dc.cli.explore import free_port
 from minitopo_dc.cli.explore.answer import comparisons, svg_of
 from minitopo_dc.cli.explore.form import Form
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scratch import scratch
 
 MOVES, SHORT_MOVES, TABS, ANSWERS = 50, 500, 10, 10
 PATIENCE_MS = 120_000
+LOT = 25
 SETTLED_S = 3.0
 """How long the processes are left alone before their memory is read."""
 
@@ -102,12 +105,12 @@ def _measured(address: str, pid: int, chosen: argparse.Namespace) -> dict[str, A
         page.goto(address)
         page.get_by_text("from the change to the picture").wait_for()
         opened_s = time.monotonic() - begin
-        times = [_moved(page, number) for number in range(chosen.moves)]
+        times = [_moved(page, number) for number in _shown(chosen.moves, "move")]
         field = page.locator(".size input[type=text]")
         field.fill("0.1")
         field.press("Enter")
         before = _memory_mb(pid)
-        for number in range(chosen.short_moves):
+        for number in _shown(chosen.short_moves, "short move"):
             _moved(page, number)
         after = _memory_mb(pid)
         together = _together(page, address, chosen.tabs) if chosen.tabs else []
@@ -124,6 +127,13 @@ def _measured(address: str, pid: int, chosen: argparse.Namespace) -> dict[str, A
         "memory_after_mb": after,
         "tabs_s": together,
     }
+
+
+def _shown(moves: int, what: str) -> Iterator[int]:
+    """Yield the numbers of moves, and show after every `LOT` how many are made."""
+    lots = [range(begin, min(begin + LOT, moves)) for begin in range(0, moves, LOT)]
+    for lot in progress(lots, lambda lot: f"{what} {lot.start}"):
+        yield from lot
 
 
 def _together(page: Any, address: str, number: int) -> list[float]:

@@ -32,13 +32,10 @@ MADE = ("docs", "studies")
 """Where they write."""
 SHOWN = {
     "campaign-report.png": ("minitopo_dc/report", "a page in a browser"),
-    "dc-policies-tcp.png": ("minitopo_dc/plots/tables.py", "hours on the real clock"),
-    "dc-policies.png": ("minitopo_dc/plots/tables.py", "906 runs of 20 MB"),
     "explore.png": ("minitopo_dc/cli/explore", "a page in a browser: docs/notebooks.md"),
     "first-result.png": ("minitopo_dc/plots/over_time.py", "real clock: make compare"),
-    "page-load.png": ("examples/page_load", "hours on the real clock"),
-    "path-outages.png": ("minitopo_dc/plots/over_time.py", "real clock"),
-    "path-script.png": ("minitopo_dc/plots/over_time.py", "real clock"),
+    "path-outages.png": ("minitopo_dc/plots/over_time.py", "path_script.py --quick"),
+    "path-script.png": ("minitopo_dc/plots/over_time.py", "path_script.py --quick"),
 }
 """What draws each other picture of `docs/images/`, and why no command here does."""
 
