@@ -181,8 +181,13 @@ def passes(directory: Path, tests: str, limit_s: int) -> bool:
 
 
 def run(directory: Path, tests: str, limit_s: int) -> None:
-    """Run tests in this process, which ends with their status."""
+    """Run tests in this process, which ends with their status.
+
+    What this script has imported of the package is no mutant, so it is imported anew.
+    """
     leave_signals()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "minitopo_dc"]:
+        del sys.modules[name]
     resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s + 5))
     os.chdir(directory)
     shutil.rmtree(".hypothesis", ignore_errors=True)
