@@ -309,3 +309,10 @@ def test_the_rate_is_the_mean_of_the_100_ms_before() -> None:
 def test_hold_is_refused() -> None:
     with pytest.raises(ValueError, match="allowed: loop, stop"):
         make_capacity(OpportunityTrace("t", (1,)), "hold")
+
+
+def test_an_opportunity_right_after_an_interruption_is_not_lost() -> None:
+    capacity = OpportunityCapacity(OpportunityTrace("t", (1, 2, 10)))
+    assert capacity.finish(0, 12_000) == MS
+    capacity.interrupt(2 * MS - 1)
+    assert capacity.finish(2 * MS - 1, 12_000) == 2 * MS

@@ -108,6 +108,17 @@ def test_in_an_outage_the_hops_are_silent_and_the_wires_go_on() -> None:
     assert pair.delivered(0) == [0]
 
 
+def test_a_packet_of_the_uplink_takes_the_wires_behind_the_hops() -> None:
+    pair = PathPair([HOP], wired=WIRES)
+    pair.legs[1].set_up(False, 0)
+    pair.push(1)
+    pair.serve(100 * MS)
+    pair.legs[1].set_up(True, pair.now)
+    pair.serve(200 * MS)
+    [(_, moment)] = pair.arrivals[1]
+    assert moment > 106 * MS  # 1 ms in the wires, and 5
+
+
 def test_a_capacity_is_refused() -> None:
     with pytest.raises(ValueError, match="capacity: a WiFi leg's follows from its medium"):
         PathPair([HOP, HOP]).legs[0].retune(0, capacity=make_capacity(1))
