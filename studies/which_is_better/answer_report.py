@@ -33,8 +33,8 @@ MEASURES = {
 EXPERIMENTS = {"assumption": "radio", "partners": "radio", "isolated": "losses"}
 """The population of which an experiment changes assumptions."""
 CUT = 2.0
-"""Of ratios in Sobol indices: beyond a factor of two either way they count as that. A few networks
-where BBR collapses over two paths, with ratios of up to 100, would have most of the variance."""
+"""Of ratios in Sobol indices: beyond a factor of two either way they count as that, so that a few
+networks do not have most of the variance (protocol.md, deviations)."""
 FACTORS = (
     *("load_1", "load_2", "server_ms", "xn_ms", "queue_1_ms", "queue_2_ms", "size_mb"),
     *("total_mbps", "share", "delay_sum_ms", "delay_ratio", "loss_1_percent", "loss_2_percent"),
