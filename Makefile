@@ -2,10 +2,10 @@
 # Both set everything up first (docs/setup.md); once that is done, it takes no time.
 BIN := .venv/bin
 UNIT := $(BIN)/pytest -m "not root and not long" --numprocesses logical --dist worksteal
-# They measure the real clock: as a disturbed run, a failed one is repeated once, and listed as RERUN.
-ALONE := $(BIN)/pytest --reruns 1 --only-rerun AssertionError
+# They run on the real clock: as a disturbed run, a failed one is repeated once, and listed as RERUN.
+REAL := $(BIN)/pytest --reruns 1 --only-rerun AssertionError
 # They wait more than they compute; a file's share what its first test has set up.
-TOGETHER := $(BIN)/pytest --numprocesses $(shell expr 1 + `nproc`) --dist loadfile
+TOGETHER := $(REAL) --numprocesses $(shell expr 1 + `nproc`) --dist loadfile
 
 # Each of a run's processes would compile what it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -31,12 +31,12 @@ compare: setup ## the main job, as root: make compare ARGS="--size 40 --json"
 
 # Status 2 of the second: this machine lacks what tests of root need (tests/conftest.py).
 test: lint ## format, lint, types, imports and all but the long tests; as root those that need root, too
-	@failed=; $(UNIT) || failed=yes; $(ALONE) -m "root and alone and not long" || failed=$$?; \
+	@failed=; $(UNIT) || failed=yes; $(REAL) -m "root and alone and not long" || failed=$$?; \
 	test "$$failed" = 2 || $(TOGETHER) -m "root and not alone and not long" || failed=yes; \
 	test -z "$$failed"
 
 test-long: setup-tests ## the tests that repeat in breadth what those of `make test` show, mutants and sanitize
-	@failed=; $(ALONE) -m "root and alone and long" || failed=$$?; \
+	@failed=; $(REAL) -m "root and alone and long" || failed=$$?; \
 	test "$$failed" = 2 || $(TOGETHER) -m "long and not alone" || failed=yes; \
 	$(BIN)/python scripts/mutants.py || failed=yes; \
 	scripts/sanitize.sh || failed=yes; test -z "$$failed"

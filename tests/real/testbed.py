@@ -93,7 +93,7 @@ def running_testbed(wanted: Scenario, directory: Path) -> Iterator[Bed]:
 def ok(directory: Path, **fields: Any) -> RunResult:
     """The result of a scenario on the real clock, which must do what it should."""
     result = run_real(Scenario.check(fields, "test"), directory)
-    assert (result.status, result.reason) == ("ok", "")
+    assert (result.status, result.reason) == ("ok", ""), f"{result.status}: {result.reason}"
     return result
 
 
