@@ -26,6 +26,7 @@ from minitopo_dc.link import (
 from minitopo_dc.link.any_leg import NEVER
 from minitopo_dc.link.wifi.medium import Backoff
 from minitopo_dc.link.wifi.parameters import MEAN_ACCESS_NS, exchange_ns, transmission_ns
+from minitopo_dc.units import QueueLimit
 from tests import REPOSITORY
 from tests.link.wifi.pair import Pair, PathPair
 
@@ -99,7 +100,7 @@ Step = tuple[int, str, int]
 
 parameters = st.builds(
     LegParameters,
-    queue_packets=st.one_of(st.none(), st.integers(1, 6)),
+    queue=st.builds(QueueLimit, st.one_of(st.none(), st.integers(1, 6))),
     delay=st.sampled_from([ConstantDelay(0), ConstantDelay(3 * MS), UniformDelay(0, 4 * MS)]),
     loss=st.sampled_from([None, Bernoulli(0.3)]),
 )
