@@ -172,7 +172,8 @@ class SansIoConnection(AnyConnection):
 
     def _make_hosts(self, scenario: Scenario, flow: ResolvedFlow, core: Core) -> None:
         client_cpu, server_cpu = cpu_ns(scenario)
-        self.client_host = core.host(self.uplinks, cpu_ns=client_cpu)
+        batch = scenario.virtual.client_datagrams_per_read
+        self.client_host = core.host(self.uplinks, cpu_ns=client_cpu, batch=batch)
         self.server_host = core.host(self.downlinks, cpu_ns=server_cpu)
         if scenario.virtual.udp_memory == "linux-4.15":
             self.client_host.free_quarters_only()

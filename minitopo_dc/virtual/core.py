@@ -12,7 +12,7 @@ from minitopo_dc.runners.virtual import EndpointInC
 from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.element import ElementSettings
-from minitopo_dc.scenario.scenario import VirtualSettings
+from minitopo_dc.scenario.scenario import BATCH, VirtualSettings
 from minitopo_dc.virtual.element import VirtualElement
 from minitopo_dc.virtual.host import EndHost
 from minitopo_dc.virtual.native import NativeHost, VirtualNativeElement, VirtualNativeLoop
@@ -59,10 +59,10 @@ class Core:
             follows=self._follows,
         )
 
-    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> EndHost:
+    def host(self, flows: Sequence[Flow], *, cpu_ns: int, batch: int = BATCH) -> EndHost:
         """Return an end host that sends on `flows`."""
-        if not self._is_native or cpu_ns or self._observed:
-            return EndHost(self.loop, flows, cpu_ns=cpu_ns)
+        if not self._is_native or cpu_ns or batch != BATCH or self._observed:
+            return EndHost(self.loop, flows, cpu_ns=cpu_ns, batch=batch)
         return NativeHost(self.loop, flows)
 
     def join(self, ends: Sequence[tuple[EndHost, Iterable[Flow]]]) -> None:
