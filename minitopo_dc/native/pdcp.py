@@ -15,7 +15,7 @@ from minitopo_dc.native.library import (
     random_state,
     to_c_time,
 )
-from minitopo_dc.native.policy import AskedPolicy, has_twin, native_policy
+from minitopo_dc.native.policy import TWINS, AskedPolicy
 from minitopo_dc.pdcp import (
     Delivery,
     FlowControl,
@@ -78,9 +78,13 @@ class NativeTransmitter:
         waits = waiting is not None
         self._follows = waits or bool(flow_control)
         self._mask = sn_format.modulus - 1
-        self.asked = None if has_twin(policy) else AskedPolicy(policy, legs, may_wait=waits)
+        self.asked: AskedPolicy | None = None
         """A split policy that C asks; None: it is in C."""
-        split = native_policy(policy, legs) if self.asked is None else self.asked.pointer
+        if (twin := TWINS.get(type(policy))) is None:
+            self.asked = AskedPolicy(policy, legs, may_wait=waits)
+            split = self.asked.pointer
+        else:
+            split = twin(self._lib, policy, legs)
         limit = UNLIMITED if waiting is None else waiting.limit
         discard_timer = None if waiting is None else waiting.discard_timer
         made = self._lib.transmit_new(

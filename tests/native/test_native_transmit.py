@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.errors import InputError
 from minitopo_dc.link import (
     CapacityLeg,
     ConstantDelay,
@@ -20,7 +19,6 @@ from minitopo_dc.link import (
     make_leg,
 )
 from minitopo_dc.link.rlc.tdd import TddPattern
-from minitopo_dc.native.policy import native_policy
 from minitopo_dc.pdcp import (
     Feedback,
     FlowControl,
@@ -259,11 +257,6 @@ def test_late_numbers_fill_every_slot_of_a_tdd_uplink_behind_its_first_grant(nat
         bearer.submit(now)
     # A request at 2 ms and a grant for 7 ms; then each U, of 25 packets with headers.
     assert delivered == 38 * 25
-
-
-def test_a_policy_without_a_twin_is_told() -> None:
-    with pytest.raises(InputError, match="split policy of class ThresholdPolicy"):
-        native_policy(make_policy("threshold", legs=2), 2)
 
 
 def test_reports_are_told_apart_as_by_the_twin() -> None:
