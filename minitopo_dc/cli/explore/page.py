@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 from tempfile import mkdtemp
 from threading import Lock
@@ -18,7 +18,7 @@ import panel as pn
 from minitopo_dc import linux_guest, plots
 from minitopo_dc.campaign.store import load
 from minitopo_dc.cli.explore import free_port, serve
-from minitopo_dc.cli.explore.answer import Newest, comparisons, depends_on, draw, picture_of
+from minitopo_dc.cli.explore.answer import Tab, comparisons, depends_on, draw, picture_of
 from minitopo_dc.cli.explore.form import (
     CARRIERS,
     REPEATED,
@@ -75,6 +75,7 @@ KERNEL: Final = {"Linux: TCP and MPTCP": ("tcp", "mptcp")}
 ATSSS: Final = ("sc", "dc", "atsss", "multipath")
 UNJUDGED: Final = "No Dual Connectivity is set against multipath here."
 RED, GREY = plots.theme.LOST, plots.theme.LINE
+RUNNING: Final = "running"
 SMALL: Final = {"font-size": "12px", "margin": "0"}
 COPY = "navigator.clipboard.writeText(text.value)"
 WIDTH, HEIGHT = 300, 1300
@@ -224,9 +225,9 @@ class Page:
         self._address = ""
         self._given, self._lock = form, Lock()
         self._document, self._location = pn.state.curdoc, pn.state.location
+        self._tab, self._saving = Tab(self._answer), Tab(self._save)
         self._make_fields(_spelt(form))
         self._make_answer()
-        self._newest = Newest(self._answer)
         self.view = self._layout()
         self._changed()
 
@@ -315,7 +316,7 @@ class Page:
         }
         self.save = pn.widgets.Button(label="save the results", width=140)
         self.saved = pn.pane.HTML("", styles=SMALL)
-        self.save.on_click(self._save)
+        self.save.on_click(self._saving.ask)
         self.asked = pn.widgets.Button(label="What does it depend on?", width=200)
         self.depends = pn.pane.HTML("", styles={"font-size": "14px"})
         self.asked.on_click(lambda _: self._ask(depends=True))
@@ -398,12 +399,14 @@ class Page:
         return draw(self.comparison, pyplot.figure(layout="none"))
 
     def settle(self) -> None:
-        """Wait until the picture is that of the newest change."""
-        self._newest.settle()
+        """Wait until the picture is that of the newest change, and saved if that was asked."""
+        self._tab.settle()
+        self._saving.settle()
 
     def close(self) -> None:
         """End the work of the page, and remove its files."""
-        self._newest.close()
+        self._tab.close()
+        self._saving.close()
         self.settle()
         self._keep(None)
 
@@ -421,26 +424,29 @@ class Page:
         self._ask(depends=False)
 
     def _ask(self, *, depends: bool) -> None:
-        self._newest.ask((self.form, time.monotonic(), depends))
+        self._tab.ask((self.form, time.monotonic(), depends))
 
-    def _answer(self, request: tuple[Form, float, bool], is_old: Callable[[], bool]) -> None:
+    def _answer(self, request: tuple[Form, float, bool], tab: Tab) -> None:
         """Run a form and show it, unless a newer one has come meanwhile."""
         form, since, depends = request
         try:
             ways, seeds = form.ways(), form.seeds()
             self.depends.object = "..." if depends else ""
             self._tell_problem("")
+            self.time.object = RUNNING
             self._show_address(form.query())
             texts = form.command(), form.python(), form.yaml()
             for name, text in zip(self.words, texts, strict=True):
                 self.words[name].value = text
-            place = Path(mkdtemp(prefix=scratch_prefix()))
-            self._show(comparisons(ways, seeds, place, is_old), place, since, is_old)
-            if depends and self.comparison is not None and not is_old():
-                words = depends_on(self.comparison, ways, is_old)
-                self.depends.object = html.escape(words or UNJUDGED)
+            with tab.turn():
+                self._show(ways, seeds, since)
+                if depends and self.comparison is not None:
+                    words = depends_on(self.comparison, ways, tab)
+                    self.depends.object = html.escape(words or UNJUDGED)
         except MinitopoDcError as error:
             self._tell_problem(str(error), form)
+        except CancelledError:
+            raise
         except Exception as error:  # a thread's would be seen nowhere
             words = f"unexpected {type(error).__name__}: {error}; please report it"
             self._tell_problem(words)
@@ -451,24 +457,19 @@ class Page:
         if location is not None and self._document is not None:
             self._document.add_next_tick_callback(lambda: location.param.update(search=query))
 
-    def _show(self, made: Any, place: Path, since: float, is_old: Callable[[], bool]) -> None:
+    def _show(self, ways: Mapping[str, Scenario], seeds: Sequence[int], since: float) -> None:
         """Show comparisons one after the other; each is the former with more runs."""
+        place = Path(mkdtemp(prefix=scratch_prefix()))
         try:
-            for number, comparison in enumerate(made):
-                if is_old():
-                    break
-                self._tell(comparison)
+            for comparison in comparisons(ways, seeds, place, self._tab):
+                self._tell(comparison, since)
                 self._keep(comparison)
-                if number == 0:
-                    self.time.object = (
-                        f"{time.monotonic() - since:.2f} s from the change to the picture"
-                    )
                 self.notes.object = "<br>".join(map(html.escape, _notes(comparison)))
         finally:
             if self.comparison is None or self.comparison.directory != place:
                 shutil.rmtree(place, ignore_errors=True)
 
-    def _tell(self, comparison: Comparison) -> None:
+    def _tell(self, comparison: Comparison, since: float) -> None:
         """Show the verdict, and the picture, which another process draws meanwhile."""
         with ThreadPoolExecutor(1) as beside:
             drawn = None if comparison.roles is not None else beside.submit(picture_of, comparison)
@@ -476,6 +477,13 @@ class Page:
             self.alone.object = "<br>".join(map(html.escape, _alone(comparison)))
             if drawn is not None:
                 self.picture.object = drawn.result()
+                self._tell_time(comparison.runs["seed"].nunique(), time.monotonic() - since)
+
+    def _tell_time(self, seeds: int, passed_s: float) -> None:
+        """Say how long the picture of one seed took, and then that of all."""
+        first = f"{passed_s:.2f} s from the change to the picture"
+        more = f"{self.time.object}, {passed_s:.2f} s to that of {seeds} seeds"
+        self.time.object = first if seeds == 1 else more
 
     def _keep(self, comparison: Comparison | None) -> None:
         """Keep a comparison in place of the former one, whose files are removed."""
@@ -486,15 +494,15 @@ class Page:
             ):
                 shutil.rmtree(former.directory, ignore_errors=True)
 
-    def _save(self, _: Any) -> None:
+    def _save(self, _: Any, tab: Tab) -> None:
         """Copy the results to a directory as that of `compare`, with its figures."""
         try:
-            with self._lock:
+            with tab.turn(), self._lock:
                 if self.comparison is None:
                     raise SettingsError("nothing to save yet")
                 root = new_directory(None, "explore", make=False)
                 shutil.copytree(self.comparison.directory, root)
-            save_comparison(Comparison(load(root), root))
+                save_comparison(Comparison(load(root), root))
         except (MinitopoDcError, OSError) as error:
             self.saved.object = f"<span style='color:{RED}'>{html.escape(str(error))}</span>"
         else:
@@ -507,10 +515,10 @@ class Page:
             *self._single.values(),
         ]:
             number.problem.object = ""
-        self.error.object = ""
+        self.error.object = html.escape(message)
         if not message:
             return
-        self.error.object = html.escape(message)
+        self.time.object = ""
         option, leg = place_of(message)
         if option in LABELS and form is not None:
             texts = form.of_legs(option, "")

@@ -6,9 +6,9 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import pandas as pd
@@ -18,7 +18,7 @@ import minitopo_dc as dc
 from minitopo_dc.campaign.store import make_table
 from minitopo_dc.cli import explore as package
 from minitopo_dc.cli.explore import answer
-from minitopo_dc.cli.explore.answer import Newest, Turns, draw, picture_of, svg_of
+from minitopo_dc.cli.explore.answer import Tab, Turns, draw, picture_of, svg_of
 from minitopo_dc.cli.explore.form import Form
 from minitopo_dc.cli.explore.page import Page
 from minitopo_dc.pool import Killed
@@ -119,7 +119,8 @@ def test_what_is_saved_can_be_read_again(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    page._save(None)
+    page.save.clicks += 1
+    page.settle()
     [root] = (tmp_path / "results").iterdir()
     pd.testing.assert_series_equal(dc.load(root)["goodput_mbps"], runs_of(page)["goodput_mbps"])
     names = {"goodput.png", "timeline.png", "verdict.json", "runs.csv"}
@@ -151,7 +152,7 @@ def test_a_closed_page_ends_its_work_and_removes_its_files() -> None:
     assert time.monotonic() - begin < answer.MOST_S
     assert page.comparison is None
     page.seed.value = "7"
-    assert page._newest._thread is None
+    assert page._tab._thread is None
 
 
 def test_runs_that_all_failed_have_a_picture_without_numbers(tmp_path: Path) -> None:
@@ -186,63 +187,111 @@ def test_a_missing_package_is_one_line_that_says_what_to_install(
 def test_only_the_newest_of_waiting_requests_is_answered() -> None:
     begun, go, answered = Event(), Event(), []
 
-    def answer(request: int, is_old: Callable[[], bool]) -> None:
+    def answer(request: int, tab: Tab) -> None:
         begun.set()
         go.wait(10)
-        answered.append((request, is_old()))
+        answered.append((request, tab.is_old()))
 
-    newest = Newest(answer)
-    newest.ask(1)
+    tab = Tab(answer)
+    tab.ask(1)
     begun.wait(10)
-    newest.ask(2)
-    newest.ask(3)
+    tab.ask(2)
+    tab.ask(3)
     go.set()
-    newest.settle()
+    tab.settle()
     assert answered == [(1, True), (3, False)]
 
 
-def test_turns_are_taken_in_the_order_of_asking_first_by_those_who_need_a_picture() -> None:
-    turns, taken = Turns(), []
+class Queue:
+    """Turns with a clock that goes on by what is worked, and what was worked on."""
 
-    def take(number: int) -> None:
-        with turns.taken(later=number in (1, 3)):
-            taken.append(number)
+    def __init__(self) -> None:
+        self.now_s, self.order = 0.0, ""
+        self.turns = Turns(lambda: self.now_s)
 
-    threads = [Thread(target=take, args=(number,)) for number in range(5)]
-    with turns.taken():
-        for number, thread in enumerate(threads, 1):
-            thread.start()
-            while len(turns._waiting) <= number:
-                time.sleep(0.001)
-    for thread in threads:
-        thread.join()
-    assert taken == [0, 2, 4, 1, 3]
+    def work(self, letter: str, work_s: float) -> None:
+        self.order += letter
+        self.now_s += work_s
+
+    def serve(self, answer: Callable[[Any, Tab], None], had_s: Mapping[str, float]) -> str:
+        """Let tabs ask while another one works; return the order in which they are served.
+
+        Args:
+            answer: to the tab's name.
+            had_s: for how long they have worked before (s); the first one works now.
+        """
+        first, *others = (Tab(answer, self.turns) for _ in had_s)
+        for tab, before_s in zip((first, *others), had_s.values(), strict=True):
+            tab.had_s = before_s
+        with first.turn():
+            for number, (tab, name) in enumerate(zip(others, [*had_s][1:], strict=True), 1):
+                tab.ask(name)
+                while len(self.turns._waiting) < number:
+                    time.sleep(0.001)
+        for tab in others:
+            tab.settle()
+        return self.order
 
 
-def test_of_two_pages_with_many_runs_none_gets_two_lots_while_the_other_waits(
+@pytest.mark.parametrize(
+    ("had_s", "order"),
+    [
+        ({"first": 0, "A": 0, "B": 3, "C": 2}, "ACBaacbcb"),
+        ({"first": 100, "A": 100.5, "B": 7, "C": 0}, "BCAbcabca"),
+    ],
+    ids=["the least first", "none saves time up"],
+)
+def test_first_pictures_go_before_all_else_and_of_tabs_that_which_has_had_least(
+    had_s: dict[str, float], order: str
+) -> None:
+    queue = Queue()
+
+    def answer(name: str, tab: Tab) -> None:
+        with tab.turn():
+            queue.work(name, 1)
+            for _ in range(2):
+                queue.turns.pass_on(tab, later=True)
+                queue.work(name.lower(), 1)
+
+    assert queue.serve(answer, had_s) == order
+
+
+def test_a_first_picture_of_many_runs_lets_others_go_before_after_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    order: list[str] = []
+    queue = Queue()
 
     def pooled(_: Any, __: Any, lot: Any, ___: Any, working: Path) -> Iterator[Any]:
-        order.append(str(working))
-        while len(order) < 5 and len(answer._turns._waiting) < 2:
-            time.sleep(0.001)
+        queue.work(str(working), 0.6)
         yield from lot.items()
 
     monkeypatch.setattr(answer, "_pool", lambda: None)
     monkeypatch.setattr(answer, "pooled", pooled)
-    runs: Any = dict.fromkeys(range(3 * 2 * len(os.sched_getaffinity(0))))
+    runs: Any = dict.fromkeys(range(4 * 2 * len(os.sched_getaffinity(0))))
 
-    def run(page: str) -> None:
-        assert len([*answer._by_turns(lambda: False, runs, Retries(), Path(page))]) == len(runs)
+    def make(name: str, tab: Tab) -> None:
+        with tab.turn():
+            made = answer._in_turns(tab, runs, Retries(), Path(name), later=False)
+            assert len([*made]) == len(runs)
 
-    threads = [Thread(target=run, args=(page,)) for page in "AB"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(10)
-    assert order in ([*"ABABAB"], [*"BABABA"])
+    assert queue.serve(make, {"": 0, "A": 0, "B": 0}) == "AABBAABB"
+
+
+def test_work_that_is_overtaken_while_it_waits_goes_before_no_more() -> None:
+    queue = Queue()
+
+    def answer(name: str, tab: Tab) -> None:
+        with tab.turn():
+            queue.work(name, 1)
+
+    tab, other = Tab(answer, queue.turns), Tab(answer, queue.turns)
+    with other.turn():
+        for number, name in enumerate("ABC"):
+            tab.ask(name)
+            while not queue.turns._waiting or queue.turns._waiting[0][2] < number:
+                time.sleep(0.001)
+    tab.settle()
+    assert queue.order == "C"
 
 
 @pytest.mark.parametrize(
@@ -259,4 +308,4 @@ def test_a_run_whose_process_ends_or_that_cannot_be_made_is_the_page_s_error(
     monkeypatch.setattr(answer, "_pool", Pool)
     ways = Form.of_values(None, SMALL).ways()
     with pytest.raises(dc.MinitopoDcError, match=words):
-        [*answer.comparisons(ways, [1], tmp_path / "runs", lambda: False)]
+        [*answer.comparisons(ways, [1], tmp_path / "runs", Tab(print))]
