@@ -30,8 +30,8 @@ from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scratch import scratch
 
 MOVES, SHORT_MOVES, TABS, ANSWERS = 50, 500, 10, 10
-PICTURE, ALL_SEEDS = "from the change to the picture", "s to that of 3 seeds"
-"""What the page says when it has the picture of the first seed, and that of all."""
+RUNNING, PICTURE, ALL_SEEDS = "running", "from the change to the picture", "s to that of 3 seeds"
+"""What the page says after a move, with the picture of the first seed, and with that of all."""
 PATIENCE_MS = 120_000
 LOT = 25
 SETTLED_S = 3.0
@@ -154,44 +154,43 @@ def _together(page: Any, address: str, number: int) -> list[float]:
         tab.goto(address)
         tab.get_by_text(PICTURE).wait_for()
     time.sleep(SETTLED_S)
-    before = [_picture(tab) for tab in tabs]
-    begins = [_pressed(tab, 0) for tab in tabs]
+    moves = [_move(tab, 0) for tab in tabs]
     times: dict[int, float] = {}
     while len(times) < number:
-        for place, tab in enumerate(tabs):
-            if place not in times and _picture(tab) != before[place]:
-                times[place] = time.monotonic() - begins[place]
+        for place, move in enumerate(moves):
+            if place not in times and (passed_s := next(move)):
+                times[place] = passed_s
     return sorted(round(value, 2) for value in times.values())
 
 
-def _picture(page: Any) -> str:
-    return str(page.locator("img[src^='data:image']").first.get_attribute("src"))
+def _move(page: Any, number: int) -> Iterator[float]:
+    """Move a slider to or fro; yield 0 until there is its picture, then the time it took in s.
 
-
-def _pressed(page: Any, number: int) -> float:
-    """Move a slider to or fro; return when (s)."""
+    Raises:
+        TimeoutError: there is none after long.
+    """
     page.locator(".legs-2 .noUi-handle").focus()
     begin = time.monotonic()
     page.keyboard.press("ArrowRight" if number % 2 == 0 else "ArrowLeft")
-    return begin
+    for words in (RUNNING, PICTURE):
+        while words not in page.locator(".time div").first.inner_text():
+            if time.monotonic() - begin > PATIENCE_MS / 1000:
+                raise TimeoutError("no picture after a move")
+            yield 0.0
+    yield time.monotonic() - begin
 
 
 def _moved(page: Any, number: int) -> float:
-    """Move a slider to and fro; return the time in s until another picture is there."""
-    before = _picture(page)
-    begin = _pressed(page, number)
-    while _picture(page) == before:
-        page.wait_for_timeout(5)
-        if time.monotonic() - begin > PATIENCE_MS / 1000:
-            raise TimeoutError("no picture after a move")
-    return time.monotonic() - begin
+    """Move a slider to or fro; return the time in s until its picture is there."""
+    return next(filter(None, _move(page, number)))
 
 
 def _moved_to_all_seeds(page: Any, number: int) -> float:
-    """Move a slider to and fro; return the time in s until the picture of all seeds is there."""
+    """Move a slider to or fro; return the time in s until the picture of all seeds is there."""
     begin = time.monotonic()
     _moved(page, number)
-    page.get_by_text(ALL_SEEDS).wait_for()
+    while ALL_SEEDS not in page.locator(".time div").first.inner_text():
+        page.wait_for_timeout(5)
     return time.monotonic() - begin
 
 

@@ -306,7 +306,7 @@ class Page:
         self.alone = pn.pane.HTML("", styles={"font-size": "14px"})
         self.error = pn.pane.HTML("", styles={"color": RED, "font-weight": "600"})
         self.problems = pn.pane.HTML("", styles={**SMALL, "color": RED})
-        self.time = pn.pane.HTML("", styles={**SMALL, "color": GREY})
+        self.time = pn.pane.HTML("", styles={**SMALL, "color": GREY}, css_classes=["time"])
         self.picture = pn.pane.SVG(None, width=900, encode=True)
         self.notes = pn.pane.HTML("", styles=SMALL, width=900)
         mono = ":host textarea { font-family: monospace; font-size: 12px }"
