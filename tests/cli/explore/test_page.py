@@ -64,7 +64,7 @@ def test_a_change_changes_all_and_a_wrong_one_is_told_beside_its_field_until_men
     page: Page,
 ) -> None:
     before = page.picture.object
-    second = page._legs[1].numbers
+    second = page.legs[1].entries
     second["legs"].text.value = "12Mbit"
     page.settle()
     assert page.picture.object != before
@@ -72,7 +72,7 @@ def test_a_change_changes_all_and_a_wrong_one_is_told_beside_its_field_until_men
     second["delay"].text.value = "<3x>"
     page.settle()
     assert "&lt;3x&gt; is no number" in second["delay"].problem.object
-    assert page._legs[0].numbers["delay"].problem.object == ""
+    assert page.legs[0].entries["delay"].problem.object == ""
     second["delay"].text.value = "40"
     page.settle()
     assert page.error.object == second["delay"].problem.object == ""
@@ -80,15 +80,21 @@ def test_a_change_changes_all_and_a_wrong_one_is_told_beside_its_field_until_men
 
 @needs_picoquic
 def test_a_number_stands_beside_its_range_and_no_seed_is_refused(page: Page) -> None:
-    titles = [page._legs[0].numbers["queue"].view[0].object, page.seeds.view[0].object]
+    titles = [
+        page.legs[0].entries["queue"].view[0].object,
+        page.transfer.entries["repetitions"].view[0].object,
+    ]
     assert [title.partition(">")[2] for title in titles] == [
         "1 to 1,000,000,000</span>",
         "1 to 10000</span>",
     ]
-    page.seeds.text.value = "0"
+    page.transfer.entries["repetitions"].text.value = "0"
     page.settle()
-    assert page.seeds.problem.object == "--repetitions: 0; allowed: 1 to 10000"
-    page.seeds.text.value = "1"
+    assert (
+        page.transfer.entries["repetitions"].problem.object
+        == "--repetitions: 0; allowed: 1 to 10000"
+    )
+    page.transfer.entries["repetitions"].text.value = "1"
     page.settle()
 
 
@@ -98,19 +104,19 @@ def test_what_the_outcome_depends_on_is_said_on_request_until_a_change(page: Pag
     page.asked.clicks += 1
     page.settle()
     assert "with a server 20 ms farther away" in page.depends.object
-    page.seed.value = "2"
+    page.transfer.entries["seed"].text.value = "2"
     page.settle()
     assert page.depends.object == ""
 
 
 @needs_picoquic
 def test_a_carrier_brings_its_own_values(page: Page) -> None:
-    page._legs[0].capacity.value = "nr-tdd-100"
+    page.legs[0].capacity.value = "nr-tdd-100"
     page.settle()
-    assert page._legs[0].numbers["queue"].value == "4096/2000"
+    assert page.legs[0].entries["queue"].value == "4096/2000"
     assert page.form.legs[0] == "nr-tdd-100"
     assert page.ways()["leg 1"].legs[0] == dc.nr()
-    page._legs[0].capacity.value = "rate"
+    page.legs[0].capacity.value = "rate"
     page.settle()
 
 
@@ -138,7 +144,7 @@ def test_a_page_gives_its_ways_and_its_figure_to_other_cells(page: Page) -> None
 @needs_picoquic
 def test_many_quick_changes_leave_the_last_picture_and_the_files_of_one(page: Page) -> None:
     for number in range(30):
-        page.seed.value = str(100 + number)
+        page.transfer.entries["seed"].text.value = str(100 + number)
         time.sleep(0.01)
     page.settle()
     assert set(runs_of(page)["seed"]) == {129}
@@ -151,7 +157,7 @@ def test_a_closed_page_ends_its_work_and_removes_its_files() -> None:
     page.close()
     assert time.monotonic() - begin < answer.MOST_S
     assert page.comparison is None
-    page.seed.value = "7"
+    page.transfer.entries["seed"].text.value = "7"
     assert page._tab._thread is None
 
 
