@@ -70,7 +70,7 @@ class LegParameters:
             raise ValueError(f"mtu_bytes = {self.mtu_bytes} ({allowed})")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # one for each row of a series: frozen, it takes three times as long
 class LegStatistics:
     """Counters since the beginning, and gauges at the last call.
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from minitopo_dc.link import WifiPath
 from minitopo_dc.router.native import native_obstacle
-from minitopo_dc.runners.virtual import EndpointInC
 from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.element import ElementSettings
@@ -17,6 +16,9 @@ from minitopo_dc.virtual.element import VirtualElement
 from minitopo_dc.virtual.host import EndHost
 from minitopo_dc.virtual.native import NativeHost, VirtualNativeElement, VirtualNativeLoop
 from minitopo_dc.virtual.network import Flow, VirtualLoop
+
+if TYPE_CHECKING:
+    from minitopo_dc.runners.virtual import EndpointInC
 
 
 class Core:
@@ -71,11 +73,9 @@ class Core:
         It can where no host takes CPU time or is observed, and all endpoints are picoquic's.
         """
         joined = [
-            (host, host.endpoint, gets)
+            (host, cast("EndpointInC", host.endpoint), gets)
             for host, gets in ends
-            if isinstance(host, NativeHost)
-            and isinstance(host.endpoint, EndpointInC)
-            and host.endpoint.in_c
+            if isinstance(host, NativeHost) and getattr(host.endpoint, "in_c", False)
         ]
         if len(joined) == len(ends):
             for host, endpoint, gets in joined:
