@@ -217,11 +217,11 @@ class RunResult:
             capacity_share=None,
         )
 
-    def save(self, directory: Path) -> None:
-        """Write `result.json` at once: a reader sees all of it or none."""
+    def save(self, directory: Path, *, synced: bool = True) -> None:
+        """Write `result.json` at once: a reader sees all of it or none (`files.write_whole`)."""
         if not (directory / VERSION_FILE).exists():
             write_version(directory)
-        write_json(directory / "result.json", vars(self))
+        write_json(directory / "result.json", vars(self), synced=synced)
 
     @classmethod
     def load(cls, directory: Path) -> RunResult:

@@ -69,6 +69,8 @@ Core = Literal["auto", "native", "python"]
 SysctlName = Annotated[str, Field(pattern=r"^net\.[A-Za-z0-9_.-]+$")]
 """Only what a network namespace has of its own can be set for one run."""
 EarlierDownloads = Annotated[int, *within(0, 100)]
+BATCH = 64
+"""The datagrams that the real endpoints take in before a transmission (`udp_socket.BATCH`)."""
 SysctlValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9_. \t-]+$")]
 
 
@@ -114,6 +116,9 @@ class VirtualSettings(Settings):
     """CPU time of an end host for each datagram that it reads or sends."""
     client_cpu_us_per_packet: LeftOut[Microseconds | None] = None
     """The same of the clients alone; None: as `cpu_us_per_packet`."""
+    client_datagrams_per_read: LeftOut[Annotated[int, *within(1, BATCH)]] = BATCH
+    """The datagrams of those arrived that a client takes in before it sends: as the real endpoints;
+    one that takes fewer acknowledges more often (docs/virtual-clock.md)."""
     core: LeftOut[Core] = "auto"
     """Whether legs and bearers are computed in C or in Python; results are the same."""
     udp_memory: LeftOut[UdpMemory] = "modern"

@@ -171,7 +171,8 @@ class SansIoConnection(AnyConnection):
 
     def _make_hosts(self, virtual: VirtualSettings, flow: ResolvedFlow, core: Core) -> None:
         client_cpu, server_cpu = cpu_ns(virtual)
-        self.client_host = core.host(self.uplinks, cpu_ns=client_cpu)
+        batch = virtual.client_datagrams_per_read
+        self.client_host = core.host(self.uplinks, cpu_ns=client_cpu, batch=batch)
         self.server_host = core.host(self.downlinks, cpu_ns=server_cpu)
         if virtual.udp_memory == "linux-4.15":
             self.client_host.free_quarters_only()
