@@ -43,8 +43,6 @@ from minitopo_dc.link.rlc.parameters import RlcStatistics
 from minitopo_dc.link.wifi.parameters import WifiStatistics
 from minitopo_dc.minitopo import experiment, topology
 from minitopo_dc.minitopo.path_parameters import PATH_AT
-from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
-from minitopo_dc.minitopo.programs import Key
 from minitopo_dc.pdcp.statistics import (
     HoldingStatistics,
     ReceiveStatistics,
@@ -223,28 +221,8 @@ def topology_keys() -> Iterable[str]:
 
 
 def experiment_keys() -> Iterable[str]:
-    """Return the keys of an experiment file that have an effect here, but for those of programs."""
-    programs = {key for keys in PROGRAM_KEYS.values() for key in keys}
-    without = {*programs, *experiment.IGNORED}
-    return [name for name in experiment.NAMES if name not in without]
-
-
-def program_table() -> list[str]:
-    """Return the keys of `ab` and `sirimsg`: range with the default, meaning."""
-    rows = ["| key | range (default) | meaning |", "| --- | --- | --- |"]
-    known = {name: key for keys in PROGRAM_KEYS.values() for name, key in keys.items()}
-    for text, group in groupby(known, lambda name: words("programs", name, None)):
-        names = list(group)
-        rows.append(
-            f"| {code(names)} | {'; '.join(limit(known[name]) for name in names)} | {text} |"
-        )
-    return rows
-
-
-def limit(key: Key) -> str:
-    """Return a key's range with its default."""
-    given = "required" if key.default is None else f"{key.default:g}"
-    return f"{key.least:g} to {key.most:,.0f} ({given})"
+    """Return the keys of an experiment file that have an effect here."""
+    return [name for name in experiment.NAMES if name not in experiment.IGNORED]
 
 
 # ---- tables and pages
@@ -306,13 +284,11 @@ COLUMNS: dict[str, Callable[[], Iterable[str]]] = {
 
 
 CARRIERS: dict[str, type[BaseModel]] = {"carrier-nr": NrCarrier, "carrier-lte": LteCarrier}
-TABLES = (*SETTINGS, *CARRIERS, *(f"workload-{name}" for name in WORKLOADS), *COLUMNS, "programs")
+TABLES = (*SETTINGS, *CARRIERS, *(f"workload-{name}" for name in WORKLOADS), *COLUMNS)
 
 
 def table(name: str) -> list[str]:
     """Return the rows of a table of the pages."""
-    if name == "programs":
-        return program_table()
     if name in SETTINGS:
         return field_table(model_at(SETTINGS[name]), name)
     if name in CARRIERS:

@@ -46,8 +46,7 @@ from .element_process import (
     TopologyError,
 )
 from .host import TestbedHost, run, words
-from .parameter_values import in_json
-from .radio_link import radio_settings
+from .radio_link import in_json, radio_settings
 
 Parameters = Mapping[str, Any]
 """Of a leg: those of a radio link; `uplink` and `downlink` have what differs there."""
@@ -310,20 +309,14 @@ def make_legs(
 
 
 def _fields(pdcp: Any, name: str = "") -> dict[str, Any]:
-    """Return PDCP's fields as an element's file has them, NumPy's values as Python's.
+    """Return PDCP's fields as an element's file has them.
 
     Raises:
         TopologyError: it is no dictionary, or a field's value is of no file.
     """
     if not isinstance(pdcp, Mapping):
         raise TopologyError(f"{name}={pdcp!r:.80}: allowed are dictionaries of PDCP's fields")
-    fields = {key: in_json(value) for key, value in pdcp.items()}
-    for key, value in pdcp.items():
-        if fields[key] is None and value is not None:
-            raise TopologyError(
-                f"{key}={value!r:.80}: allowed are numbers, text, lists and dictionaries of them"
-            )
-    return fields
+    return in_json(pdcp)
 
 
 def _plugins(given: Any) -> list[str]:

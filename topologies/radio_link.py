@@ -20,10 +20,14 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from decimal import Decimal
+from numbers import Real
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mininet.link import Intf, Link, OVSLink, TCLink, TCULink
 from mininet.log import error
@@ -33,25 +37,9 @@ if not __package__:  # mn runs this file outside its package, and compiles it by
     __package__ = "topologies"
 
 from .element_process import NEEDS, READY, HostProcess, TopologyError, interpreter
-from .parameter_values import in_json, number, plain, truth
 
 PROCESS = "minitopo_dc.real.element.radio_link"
 SEED = 1
-MAX_PACKETS = 10**9
-"""As a leg's settings have it (docs/scenarios.md)."""
-DELAYS_MS = {
-    f"{unit}{end}": size
-    for unit, size in {"s": 1e3, "ms": 1.0, "us": 1e-3, "ns": 1e-6}.items()
-    for end in ("", "ec", "ecs")
-}
-"""The units of time of tc(8), which have no case there."""
-RATES_MBPS = {
-    prefix + unit: size
-    for letter, size in {"": 1e-6, "k": 1e-3, "m": 1.0, "g": 1e3}.items()
-    for prefix in {letter, letter.upper()}
-    for unit in ("bit", "Bit", "bit/s", "Bit/s", "bps", "b/s")
-}
-"""Units of bits. A letter B is a byte, which no parameter is of: 5MBps is refused."""
 KERNEL_PARAMETERS = ("use_hfsc", "use_htb", "use_tbf", "gro", "disable_gro", "txo", "rxo")
 """TCLink's choices among the kernel's own shapers and offloads: there are none here to choose.
 `use_htb` names its default, as Mininet's own examples do."""
@@ -60,121 +48,86 @@ UNSUPPORTED_PARAMETERS = ("speedup", "latency_ms", "enable_ecn", "enable_red")
 
 
 def radio_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a leg's settings (docs/scenarios.md) from a radio link's parameters.
+    """Return a leg's settings (docs/scenarios.md), which its process checks, from parameters.
 
     Args:
         parameters: of :class:`RadioIntf`; None means not given.
 
     Raises:
-        TopologyError: a parameter is unknown, or a value none of its parameter.
+        TopologyError: a parameter is unknown, or a value none of any file, or a time without unit.
     """
     if unknown := parameters.keys() - _FIELDS.keys():
         names = ", ".join(sorted(map(repr, unknown)))
         raise TopologyError(f"unknown parameter {names}; known: {', '.join(_FIELDS)}")
-    settings: dict[str, Any] = {}
-    for name, value in parameters.items():
-        if value is not None:
-            key, field = _FIELDS[name]
-            settings[key] = field.read(value)
-            if settings[key] is None:
-                raise TopologyError(f"{name}={value!r:.80}: allowed are {field.allowed}")
-    if "rate_mbps" in settings and "trace" in settings:
-        raise TopologyError("give bw or trace, not both")
-    if "loss_percent" in settings and "burst_loss" in settings:
-        raise TopologyError("give loss or burst_loss, not both")
+    own = {name: value for name, value in parameters.items() if value is not None}
+    if isinstance(own.get("trace"), (str, Path)):
+        own["trace"] = os.path.abspath(own["trace"])  # noqa: PTH100 - the process names a wrong one
+    settings = {_FIELDS[name]: _value(name, value) for name, value in in_json(own).items()}
     if settings.keys().isdisjoint(("rate_mbps", "trace")):
         settings["rate_mbps"] = 1e6  # TCLink without bw has no limit, and this is too fast to tell
     return _DEFAULTS | settings
 
 
-def _rate(value: Any) -> float | None:
-    """Return a rate in Mbit/s: a number as TCLink's, or text with a unit of bits."""
-    rate = number(value, RATES_MBPS)
-    return rate if 0 < rate < math.inf else None
+def _value(name: str, value: Any) -> Any:
+    if name in ("delay", "jitter") and abs(number(value)) > 0:  # which tc(8) takes for us
+        raise TopologyError(
+            f"{name}={value!r:.80}: allowed are times with a unit: 15ms, 0.5s, 800us"
+        )
+    if name != "burst_loss" or isinstance(value, dict):
+        return value
+    parts = value if isinstance(value, list) else str(value).split(":")
+    # As netem's gemodel: p and r, then perhaps h and k; one too many is an unknown field.
+    return {"prhk"[place : place + 1] or str(place): part for place, part in enumerate(parts)}
 
 
-def _percent(value: Any) -> float | None:
-    percent = number(value, {"%": 1})
-    return percent if 0 <= percent <= 100 else None
+def in_json(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values by name as JSON has them, NumPy's as Python's.
+
+    Raises:
+        TopologyError: JSON has no such value.
+    """
+    made = {}
+    for name, value in values.items():
+        try:
+            written = json.dumps(value, default=lambda given: given.tolist(), allow_nan=False)
+        except (AttributeError, TypeError, ValueError, RecursionError):
+            raise TopologyError(
+                f"{name}={value!r:.80}: allowed are numbers, text, lists and dictionaries of them"
+            ) from None
+        made[name] = json.loads(written)
+    return made
 
 
-def _packets(value: Any) -> int | None:
-    """Return a whole number, also one that arithmetic has made a float (40.0)."""
-    packets = number(value)
-    return int(packets) if 1 <= packets <= MAX_PACKETS and packets.is_integer() else None
+def plain(value: Any) -> Any:
+    """Return a value of NumPy as Python's own: a number, a bool or a list; others as they are."""
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _milliseconds(value: Any) -> float | None:
-    """Return a time with its unit in ms; without one tc(8) means us and a scenario ms."""
-    if number(value) == 0:
-        return 0.0
-    time = number(value.lower(), DELAYS_MS) if isinstance(value, str) else math.nan
-    return time if 0 <= time < math.inf and math.isnan(number(value)) else None
-
-
-def _burst_loss(value: Any) -> dict[str, float] | None:
-    """Return Gilbert-Elliott's probabilities, as netem's gemodel: p and r, then perhaps h and k."""
+def number(value: Any) -> float:
+    """Return the number that a value or a text in digits is, NaN if it is none; a bool is none."""
     value = plain(value)
-    given = value.split(":") if isinstance(value, str) else value
-    numbers = [number(one) for one in given] if isinstance(given, (list, tuple)) else []
-    if not 2 <= len(numbers) <= 4 or not all(0 <= one <= 1 for one in numbers):
-        return None
-    return dict(zip("prhk", numbers))  # noqa: B905
+    if isinstance(value, str):
+        return float(value) if _NUMBER.fullmatch(value.strip()) else math.nan
+    if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
+        return math.nan
+    try:
+        return float(value)
+    except (ValueError, OverflowError):  # a signalling NaN; too large
+        return math.nan
 
 
-def _path(value: Any) -> str | None:
-    if not isinstance(value, (str, Path)) or "\0" in str(value):
-        return None
-    return str(Path(value).resolve())
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _one_of(*allowed: str) -> Field:
-    """Return how one of some words is read."""
-    words = ", ".join(repr(one) for one in allowed)
-    return Field(
-        lambda value: value if isinstance(value, str) and value in allowed else None, words
-    )
-
-
-def _rlc(value: Any) -> dict[str, Any] | None:
-    """Return RLC's fields as JSON has them; the process checks each."""
-    fields = in_json(value)
-    return fields if isinstance(fields, dict) else None
-
-
-class Field(NamedTuple):
-    """How a parameter is read: None is what it does not allow; and what it allows, in words."""
-
-    read: Callable[[Any], Any]
-    allowed: str
-
-
-_RATE = Field(_rate, "numbers above 0 (Mbit/s), and text as 10mbit, 5Mbps, 500kbit")
-_TIME = Field(_milliseconds, "times with a unit: 15ms, 0.5s, 800us")
-_COLUMN = Field(_text, "names of columns, as text")
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _FIELDS = {
-    "bw": ("rate_mbps", _RATE),
-    "delay": ("delay_ms", _TIME),
-    "jitter": ("jitter_ms", _TIME),
-    "loss": ("loss_percent", Field(_percent, "0 to 100 (percent)")),
-    "max_queue_size": (
-        "queue_packets",
-        Field(_packets, f"whole numbers from 1 to {MAX_PACKETS} (packets)"),
-    ),
-    "jitter_model": ("jitter", _one_of("normal", "uniform")),
-    "reorder": ("reorder", Field(truth, "True and False")),
-    "burst_loss": ("burst_loss", Field(_burst_loss, "p:r, p:r:h and p:r:h:k, each from 0 to 1")),
-    "trace": ("trace", Field(_path, "paths of files")),
-    "trace_column": ("trace_column", _COLUMN),
-    "trace_time_column": ("trace_time_column", _COLUMN),
-    "end": ("end", _one_of("loop", "hold", "stop")),
-    "rlc": ("rlc", Field(_rlc, "dictionaries of RLC's fields (docs/radio-legs.md)")),
+    "bw": "rate_mbps",
+    "delay": "delay_ms",
+    "jitter": "jitter_ms",
+    "loss": "loss_percent",
+    "max_queue_size": "queue_packets",
+    "jitter_model": "jitter",
+    **{name: name for name in ("reorder", "burst_loss", "rlc", "trace", "trace_column")},
+    **{name: name for name in ("trace_time_column", "end")},
 }
-"""Each parameter's field of a leg, and how its value is read."""
+"""Each parameter's field of a leg."""
 _DEFAULTS = {"delay_ms": 0, "jitter_ms": 0}
 """As of TCLink, what is not named is not there; the rest has a leg's defaults (docs/scenarios.md),
 which the process fills in."""
@@ -241,6 +194,8 @@ class RadioIntf(Intf):  # type: ignore[misc]
         order = {"interface": self.name, "seed": self._seed, "radio": settings}
         answer = self.link.ask(json.dumps(order))
         if answer != "ok":
+            for name, field in _FIELDS.items():
+                answer = answer.replace(f": radio.{field}: ", f": {name}: ")
             raise TopologyError(answer)
         self._radio = radio
 

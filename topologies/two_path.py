@@ -43,12 +43,13 @@ if not __package__:  # mn runs this file outside its package, and compiles it by
 from .bearer_end import LEG_MARK_MASK, LEG_MTU
 from .dual_connectivity import Gnb, Ue
 from .host import Command, TestbedHost, in_ipv6, words
-from .parameter_values import number, plain, truth, whole
+from .radio_link import number, plain
 
 FIRST_TABLE = 100
 """Routing table of leg `i` is this plus `i`."""
 LEG_PARAMETERS = ("bw", "delay", "jitter", "loss", "max_queue_size", "jitter_model", "trace", "end")
 """What `mn` may say of the legs, one value for all or `A:B` for each."""
+TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 
 
 class LinkEnd(NamedTuple):
@@ -92,9 +93,9 @@ class TwoPath(Topo):  # type: ignore[misc]
             options: with `dc`: what the legs are like (`LEG_PARAMETERS`), `ratio` as A:B, and other
                 arguments of `addDualConnectivity`.
         """
-        legs = whole("legs", legs, 2, range(1, 251))
-        backhaul = whole("backhaul", backhaul, 0, range(251))
-        self._ip_version = whole("ip", ip, 4, (4, 6))
+        legs = _whole("legs", legs, 2, range(1, 251))
+        backhaul = _whole("backhaul", backhaul, 0, range(251))
+        self._ip_version = _whole("ip", ip, 4, (4, 6))
         self._dual_connectivity = _mode(mode, legs, self._ip_version, options)
         numbers = range(1, legs + 1)
         self._add_hosts(numbers, backhaul > 0)
@@ -202,10 +203,26 @@ def _mode(mode: str | None, legs: int, ip: int, options: dict[str, Any]) -> dict
         if not all(0 <= share < math.inf for share in options["ratio"]):
             raise ValueError(f"ratio={ratio!r:.80}: allowed are numbers from 0, as A:B")
     if (given := options.pop("split_uplink", None)) is not None:
-        options["split_uplink"] = truth(given)
-        if options["split_uplink"] is None:
+        word = str(given).strip().lower()
+        if word not in TRUTHS:
             raise ValueError(f"split_uplink={given!r:.80}: allowed are True and False")
+        options["split_uplink"] = TRUTHS[word]
     return {"legs": parameters if any(parameters) else None, **options}
+
+
+def _whole(name: str, value: Any, default: int, allowed: Sequence[int]) -> int:
+    """Return a whole number, also one that is a float (2.0) or text; None is the default.
+
+    Raises:
+        ValueError: it is none of the allowed ones.
+    """
+    read = default if value is None else number(value)
+    if read not in allowed:
+        words = " and ".join(str(one) for one in allowed)
+        if isinstance(allowed, range):
+            words = f"{allowed[0]} to {allowed[-1]}"
+        raise ValueError(f"{name}={value!r:.80}: allowed are {words}")
+    return int(read)
 
 
 def _values(given: Any) -> list[Any]:
@@ -293,8 +310,8 @@ class ManyClients(TwoPath):
             legs: 1 to 250.
             ip: 4, or 6 for IPv6 beside IPv4.
         """
-        clients = whole("clients", clients, 2, range(1, 100))
-        legs = whole("legs", legs, 2, range(1, 251))
+        clients = _whole("clients", clients, 2, range(1, 100))
+        legs = _whole("legs", legs, 2, range(1, 251))
         super().build(legs, ip=ip)
         self.nodeInfo("ue")["commands"].append(_local_rule("10.2.0.0/16"))
         for client in range(2, clients + 1):

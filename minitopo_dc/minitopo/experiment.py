@@ -14,7 +14,6 @@ from pathlib import Path
 from minitopo_dc.fields import PathSchedule, SettingsError, parse_path_words
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.minitopo.lines import Line, ParameterFile, fields, whole, word
-from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 
@@ -48,6 +47,13 @@ MPTCP_V0 = (
     *("prioPath0", "prioPath1", "backupPath0", "backupPath1", "openBup"),  # of older Minitopos
 )
 OF_OTHER_EXPERIMENTS = {
+    "ab": ("abConccurentRequests", "abTimelimit"),  # Minitopo's spelling
+    "sirimsg": (
+        *("siriRunTime", "siriQuerySize", "siriResponseSize", "siriDelayQueryResponse"),
+        *("siriMinPayloadSize", "siriMaxPayloadSize", "siriIntervalTimeMs", "siriBufferSize"),
+        *("siriBurstSize", "siriIntervalBurstTimeMs"),
+        *("msgClientSleep", "msgServerSleep", "msgNbRequests", "msgBytes"),
+    ),
     "nc": ("ddIBS", "ddCount", "ncServerPort", "ncClientPort"),
     "ncpv": ("pvRateLimit", "pvG", "pvZ", "changePv", "changePvAt"),
     "netperf": ("netperfTestlen", "netperfTestname", "netperfReqresSize"),
@@ -107,7 +113,6 @@ NAMES = (
         *(RUN_TIME, IPERF_TIME, IPERF_PARALLEL),
         *FILE_KEYS,
         *SYSCTLS,
-        *(key for keys in PROGRAM_KEYS.values() for key in keys),
     ),
     *(*CAPTURES, PATHS, "flow", "duration", "clock", "timeout", "desc", *IGNORED),
 )
@@ -130,9 +135,7 @@ class Experiment:
 
     source: ParameterFile
     type: Line
-    size_bytes: int
-    workload: Workload | None
-    """None: of a program's type, whose options need the topology."""
+    workload: Workload
     congestion_control: str
     mptcp: bool | None
     """The value of `mptcpEnabled`, if it is given."""
@@ -163,7 +166,7 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
     if (given := file.one("xpType")) is not None and given.value not in types:
         raise given.error(
             f"experiment {given.value!r}; allowed: {', '.join(types)} "
-            "(Minitopo's others, as nc and vlc, run inside your Minitopo: minitopo-dc minitopo)"
+            "(Minitopo's others, as ab and vlc, run inside your Minitopo: minitopo-dc minitopo)"
         )
     is_iperf = given is not None and given.value == IPERF
     names = (*NAMES, IPERF_SIZE) if is_iperf else NAMES
@@ -176,12 +179,10 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
     clock, content = file.one("clock"), file.one("file")
     if content is not None and content.value != "random":
         raise content.error(f"{content.value!r}: only random content is served; write file:random")
-    size_bytes = KB * (file.whole("file_size", 1, 100_000_000) or DEFAULT_SIZE_KB)
     return Experiment(
         source=file,
         type=kind,
-        size_bytes=size_bytes,
-        workload=_workload(file, kind.value, size_bytes),
+        workload=_workload(file, kind.value),
         congestion_control=control,
         mptcp=file.boolean("mptcpEnabled"),
         quic_multipath=bool(file.boolean("quicMultipath")),
@@ -245,7 +246,7 @@ def _paths(file: ParameterFile) -> PathSchedule | None:
         raise line.error(str(error).removeprefix("paths: ")) from None
 
 
-def _workload(file: ParameterFile, kind: str, size_bytes: int) -> Workload | None:
+def _workload(file: ParameterFile, kind: str) -> Workload:
     parallel = file.one(IPERF_PARALLEL)
     if parallel is not None and file.whole(IPERF_PARALLEL, 1, 1000) != 1:
         raise parallel.error(
@@ -261,8 +262,7 @@ def _workload(file: ParameterFile, kind: str, size_bytes: int) -> Workload | Non
         raise line.error(f"xpType:{IPERF} has {IPERF_TIME}")
     if kind == IPERF:
         duration_s = iperf_s or DEFAULT_IPERF_S
-    if kind in PROGRAM_KEYS:
-        return None
+    size_bytes = KB * (file.whole("file_size", 1, 100_000_000) or DEFAULT_SIZE_KB)
     download = Download(size_mb=size_bytes / 1e6, duration_s=duration_s)
     return {PING: pings, REQUEST_RESPONSE: requests}.get(kind, download)
 

@@ -31,25 +31,19 @@ from minitopo_dc.minitopo.experiment import (
     read_experiment,
 )
 from minitopo_dc.minitopo.lines import Line, word
-from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
-from minitopo_dc.minitopo.programs import SIRI_MSG, program_workload
-from minitopo_dc.minitopo.programs import TYPES as PROGRAMS
 from minitopo_dc.minitopo.topology import Topology, read_topology
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.workloads import Download, Workload
+from minitopo_dc.workloads import Download
 
-COMMAND = "command"
-"""The transport of programs."""
-OF_KERNEL = {"tcp", "mptcp", COMMAND}
+OF_KERNEL = {"tcp", "mptcp", "command"}
 """The transports on which settings of the kernel's TCP have an effect."""
 OWN_KEYS = {
     **{"pingCount": [PING], "pingInterval": [PING]},
     RUN_TIME: [REQUEST_RESPONSE],
     **{IPERF_TIME: [IPERF], IPERF_PARALLEL: [IPERF]},
-    **{key: [kind] for kind, keys in PROGRAM_KEYS.items() for key in keys},
     "quicMultipath": ["quic", REQUEST_RESPONSE],
-    "mptcpEnabled": [*WEB, IPERF, *PROGRAMS],
+    "mptcpEnabled": [*WEB, IPERF],
 }
 """Keys that only some experiment types have."""
 OF_TRANSFERS = {*NAMES} - {*IGNORED, *SYSCTLS, *CAPTURES, "xpType", "desc"}
@@ -68,7 +62,7 @@ class MinitopoRun:
 
 def experiment_types() -> tuple[str, ...]:
     """Return the experiment types that can be run: Minitopo's own, then the runners' names."""
-    return (NONE, PING, *WEB, IPERF, REQUEST_RESPONSE, *PROGRAMS, *runner_names())
+    return (NONE, PING, *WEB, IPERF, REQUEST_RESPONSE, *runner_names())
 
 
 def read_minitopo(
@@ -130,14 +124,7 @@ def paths_scenario(
 def _transfer(topology: Topology, experiment: Experiment) -> Scenario:
     transport = _transport(topology, experiment)
     mode = _mode(topology, experiment, transport)
-    workload = experiment.workload or program_workload(
-        experiment.source,
-        experiment.type.value,
-        experiment.size_bytes,
-        topology.seed,
-        multipath=mode == "multipath",
-    )
-    _check_transports(experiment, transport, workload)
+    _check_transports(experiment, transport)
     is_virtual = experiment.clock == "virtual"
     transports = {flow.transport or transport for flow in experiment.flows} or {transport}
     ends = {
@@ -149,7 +136,7 @@ def _transfer(topology: Topology, experiment: Experiment) -> Scenario:
         "mode": mode,
         "legs": [path.leg() for path in topology.c2r],
         **topology.bearer,
-        "workload": workload,
+        "workload": experiment.workload,
         "paths": _paths(topology, experiment, mode, transport),
         "congestion_control": experiment.congestion_control,
         "seed": topology.seed,
@@ -177,7 +164,7 @@ def _transport(topology: Topology, experiment: Experiment) -> str:
         return _tcp_or_mptcp(topology, experiment)
     if kind in ("quic", REQUEST_RESPONSE):
         return "mpquic-picoquic" if experiment.quic_multipath else "quic"
-    return COMMAND if kind in PROGRAMS else kind
+    return kind
 
 
 def _tcp_or_mptcp(topology: Topology, experiment: Experiment) -> str:
@@ -195,8 +182,7 @@ def _tcp_or_mptcp(topology: Topology, experiment: Experiment) -> str:
 
 def _mode(topology: Topology, experiment: Experiment, transport: str) -> str:
     line = experiment.type
-    stack = _tcp_or_mptcp(topology, experiment) if line.value in PROGRAMS else transport
-    if get_runner(stack).multipath:
+    if get_runner(transport).multipath:
         if topology.dual_connectivity:
             raise line.error(f"{transport} needs several paths; use topoType:MultiIf")
         if len(topology.c2r) < 2:
@@ -213,8 +199,8 @@ def _mode(topology: Topology, experiment: Experiment, transport: str) -> str:
     return "dc-duplicate" if topology.duplicates else "dc"
 
 
-def _check_transports(experiment: Experiment, transport: str, workload: Workload) -> None:
-    source = experiment.source
+def _check_transports(experiment: Experiment, transport: str) -> None:
+    source, workload = experiment.source, experiment.workload
     if not isinstance(workload, Download):
         for key in ("flow", "duration"):
             for line in source.all(key):
@@ -303,7 +289,7 @@ def _notes(topology: Topology, experiment: Experiment, scenario: Scenario) -> It
         yield given["mptcpEnabled"].says("ignored: MPTCP here needs two c2r paths; this is TCP")
     if "congctrl" in given and not get_runner(scenario.transport).congestion_controls:
         yield given["congctrl"].says(f"ignored: xpType:{kind} has no congestion control")
-    without_file = kind in (PING, REQUEST_RESPONSE, IPERF, SIRI_MSG)
+    without_file = kind in (PING, REQUEST_RESPONSE, IPERF)
     for key in FILE_KEYS if without_file else ():
         if key in given:
             yield given[key].says(f"ignored: xpType:{kind} has no file")

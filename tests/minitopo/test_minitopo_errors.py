@@ -15,7 +15,7 @@ from minitopo_dc.minitopo import read_minitopo, read_topology
 from tests.minitopo.files import DUAL, PING, TWO_PATHS, read
 
 MULTI = "topoType:MultiIf\npath_c2r_0:10,10,4\n"
-VIRTUAL, SIRI = "xpType:quic\nclock:virtual\n", "xpType:sirimsg\n"
+VIRTUAL = "xpType:quic\nclock:virtual\n"
 CHANGING = MULTI + "changeNetem:yes\n"
 
 BAD_TOPOLOGIES = [
@@ -96,10 +96,7 @@ BAD_EXPERIMENTS = [
     (DUAL, "xpType:iperf\nduration:9\n", "xp:2: duration: xpType:iperf has iperfTime"),
     (DUAL, "xpType:iperf\niperfParallel:4\n", "xp:2: iperfParallel: only 1 connection here"),
     (TWO_PATHS, "xpType:mpquic\n", "xp:1: xpType: experiment 'mpquic'; allowed: .*mpquic-picoquic"),
-    (DUAL, SIRI, "xp: no siriRunTime; allowed: 0.001 to 86400"),
-    (DUAL, "xpType:ab\nabConccurentRequests:1.5\n", "xp:.*: .*'1.5' is not a whole number"),
-    (DUAL, SIRI + "siriRunTime:9\nsiriMaxPayloadSize:150\n", "xp:.*: .*allowed: .* 170"),
-    (DUAL, SIRI + "siriRunTime:9\nsiriQuerySize:64\n", "xp:.*: .*allowed: siriMinPayload"),
+    (DUAL, "xpType:ab\nabTimelimit:3\n", "xp:1: xpType: .* minitopo-dc minitopo"),
     (DUAL, "xpType:mptcp\n", "xp:1: xpType: mptcp needs several paths; use topoType:MultiIf"),
     (DUAL, "xpType:https\nmptcpEnabled:1\n", "xp:2: mptcpEnabled: Dual Connectivity has one"),
     (MULTI, "xpType:mptcp\n", "xp:1: xpType: mptcp needs path_c2r_0 and path_c2r_1"),

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
-from minitopo_dc.clocks import run_scenario
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.minitopo.path_parameters import held_packets
-from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.workloads import Command, Ping, RequestResponse
-from tests import long
-from tests.linux_guest.guests import needs_guest
+from minitopo_dc.workloads import Ping, RequestResponse
 from tests.minitopo.files import DUAL, PING, THREE_SERVER_PATHS, TWO_PATHS, read
 
 
@@ -125,7 +120,7 @@ def test_quic_has_no_settings_of_tcp_on_either_clock(given: str, tmp_path: Path)
         ("xpType:https\nquicMultipath:1\n", "ignored: only xpType:quic or quicreqres has it"),
         (
             "xpType:quic\nmptcpEnabled:1\n",
-            "ignored: only xpType:http or https or iperf or ab or sirimsg has it",
+            "ignored: only xpType:http or https or iperf has it",
         ),
         ("xpType:ping\ncongctrl:cubic\n", "ignored: xpType:ping has no congestion control"),
         *(
@@ -282,15 +277,12 @@ TOPOLOGIES = {
     "topo_cong": TWO_PATHS.replace("MultiIf", "MultiIfMultiClient"),
 }
 EXPERIMENTS = {
-    "ab": "xpType:ab\n",
     "https": "xpType:https\nclientPcap:yes\nkpms:fullmesh\nkpmc:fullmesh\n"
     "rmem:300000 300000 300000\n",
     "iperf": "xpType:iperf\nsize:10M\n",
     "none": "xpType:none\n",
     "ping": "xpType:ping\n",
-    "sirimsg": "xpType:sirimsg\nsiriRunTime:10\n",
 }
-TRANSPORTS = {"ab": "command", "sirimsg": "command", "ping": "icmp"}
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
@@ -301,49 +293,4 @@ def test_each_pair_is_a_run(topology: str, experiment: str, tmp_path: Path) -> N
     assert made.interactive == (experiment == "none")
     assert made.scenario.mode == ("multipath" if paths > 1 and experiment != "ping" else "sc")
     tcp = "mptcp" if paths > 1 else "tcp"
-    assert made.scenario.transport == TRANSPORTS.get(experiment, tcp)
-    if isinstance(workload := made.scenario.workload, Command):
-        assert ("--mptcp" in workload.client) == ("--mptcp" in workload.server) == (paths > 1)
-
-
-def finished(directory: Path, topology: str, experiment: str) -> RunResult:
-    """Run a pair of files; it must do what it should."""
-    result = run_scenario(read(directory, topology, experiment).scenario, directory / "out")
-    assert (result.status, result.reason) == ("ok", "")
-    return result
-
-
-@needs_guest
-@pytest.mark.parametrize("topology", ["topo_1", long("topo_cong")])
-def test_web_requests_and_messages_use_both_paths_in_virtual_time(
-    topology: str, tmp_path: Path
-) -> None:
-    """Two of 4 Mbit/s; the server serves one request at a time."""
-    ab = "xpType:ab\nfile_size:64\nabConccurentRequests:3\nabTimelimit:4\nclock:virtual\n"
-    load = finished(tmp_path, TOPOLOGIES[topology], ab)
-    assert load.completion_s == pytest.approx(4, abs=0.1)
-    assert 2 < load.details["received_mbps"] < 8
-    found = json.loads((tmp_path / "out" / "client.out").read_text())
-    assert load.details["complete_requests"] == len(found["requests_s"]) > 8
-    assert load.details["failed_requests"] == 0
-    assert min(load.leg_bytes or [0]) > 20_000
-
-
-@needs_guest
-def test_queries_are_missed_while_too_many_are_unanswered(tmp_path: Path) -> None:
-    keys = "siriRunTime:3\nsiriIntervalTimeMs:100\nsiriDelayQueryResponse:1\nsiriBufferSize:2\n"
-    result = finished(tmp_path, DUAL, f"xpType:sirimsg\n{keys}clock:virtual\n").details
-    assert result["missed_queries"] > result["queries"] >= 4
-    assert result["query_median_ms"] > 1000
-
-
-@pytest.mark.root
-@pytest.mark.parametrize("experiment", ["ab", long("sirimsg")])
-def test_programs_run_over_three_paths_and_two_backhauls(experiment: str, tmp_path: Path) -> None:
-    """NewReno, as not every kernel lets hosts have CUBIC by default."""
-    keys = {"ab": "abTimelimit:2\nfile_size:64\n", "sirimsg": ""}
-    text = f"{EXPERIMENTS[experiment]}{keys[experiment]}congctrl:reno\n"
-    result = finished(tmp_path, TOPOLOGIES["topo_4"], text)
-    assert min(result.leg_bytes or [0]) > 0
-    answered = {"ab": "complete_requests", "sirimsg": "answered_queries"}
-    assert result.details[answered[experiment]] > 0
+    assert made.scenario.transport == ("icmp" if experiment == "ping" else tcp)

@@ -287,6 +287,8 @@ def _notes(comparison: Comparison) -> list[str]:
     shown = [comparison.sentence, *_alone(comparison)]
     lines = [line for line in comparison.sentences if line not in shown]
     scenarios = [load_as_run(Path(run)) for run in comparison.results["directory"].unique()[:8]]
-    lines += [primary_leg(scenarios[0])] if len(scenarios[0].legs) > 1 else []
+    first = scenarios[0]
+    if len(first.legs) > 1:
+        lines.append(primary_leg(first.leg_numbers[0], first.primary_leg))
     lines += [words for scenario in scenarios for words in cautions(scenario)]
     return [*dict.fromkeys([*lines, *comparison.not_ok()])]
