@@ -21,7 +21,7 @@ from minitopo_dc.native.library import build as build_native
 from minitopo_dc.quic import noq, picoquic
 from minitopo_dc.results.judge import crashed
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.check import check_scenario, obstacle_here, runners_of
+from minitopo_dc.runs.check import check_scenario, has_guest, obstacle_here
 from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Clock, Scenario
 
@@ -88,8 +88,8 @@ def run_obstacle(scenario: Scenario) -> str | None:
 
         reason = core_obstacle(scenario)
     reason = reason or obstacle_here(scenario)
-    has_guest = any(runner.guest() for runner in runners_of(scenario))
-    if reason is None and scenario.clock == "virtual" and has_guest:
+    in_guest = scenario.clock == "virtual" and has_guest(scenario.resolved_flows)
+    if reason is None and in_guest:
         from minitopo_dc.linux_guest.guest import boot_obstacle
 
         reason = boot_obstacle()

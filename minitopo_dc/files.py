@@ -116,12 +116,12 @@ class CsvFile:
         OSError: it cannot be written.
     """
 
-    def __init__(self, path: Path, header: Iterable[object]) -> None:
-        """Begin the file, in place of one that exists."""
-        file = path.open("w", encoding="utf-8", newline="")
+    def __init__(self, path: Path, header: Iterable[object], buffering: int = -1) -> None:
+        """Begin the file, in place of one that exists; `buffering` is that of `open`."""
+        file = path.open("w", buffering, encoding="utf-8", newline="")
         rows = csv.writer(file)
         self.add, self.add_all = rows.writerow, rows.writerows
-        self.flush, self.close = file.flush, file.close
+        self.close = file.close
         self.add(header)
 
     def __enter__(self) -> Self:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.workloads import Measurement, Workload
@@ -65,7 +65,6 @@ class VirtualEndpoint(Protocol):
         """
 
 
-@runtime_checkable
 class EndpointInC(Protocol):
     """A `VirtualEndpoint` that C may drive, but for what is due or has happened."""
 

@@ -34,7 +34,7 @@ from minitopo_dc.results.kept_scenario import run_id
 from minitopo_dc.results.run_result import measure_names
 from minitopo_dc.runs.check import TransportLimitError, check_fields
 from minitopo_dc.runs.script_plugins import Registered, registered_in_script, with_script_plugins
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario import LegDirection, Scenario
 
 Case = tuple[Scenario, Mapping[str, Any]]
 """A scenario, and the labels that tell it from the others: `delay_ms`, `way`, ..."""
@@ -89,13 +89,16 @@ class Plan:
             case = ", ".join(f"{label} {value}" for label, value in labels.items())
             named = f"case {quoted(case) or 'without labels'}"
             try:
-                names = dict.fromkeys(measure_names(scenario))
+                workloads = [flow.workload for flow in scenario.resolved_flows]
+                names = dict.fromkeys(
+                    measure_names(len(scenario.legs), workloads, alone=not scenario.flows)
+                )
                 if clash := names.keys() & self.labels:
                     raise SettingsError(
                         f"label {min(clash)}: that is a measure of its runs; allowed: another name"
                     )
                 measures |= names
-                _check(scenario, known)
+                _read_once(check_fields(scenario).directions(), known)
             except TransportLimitError as limit:
                 limits.append(f"{named}: {limit}")
             except InputError as error:
@@ -121,9 +124,9 @@ class Plan:
         return rows.values()
 
 
-def _check(scenario: Scenario, known: set[tuple[Any, ...]]) -> None:
-    """Check a scenario, and those of its traces that are not `known`, which they are then."""
-    for _, radio in check_fields(scenario).directions():
+def _read_once(directions: Iterable[tuple[str, LegDirection]], known: set[tuple[Any, ...]]) -> None:
+    """Read those traces of legs' directions that are not `known`, which they are then."""
+    for _, radio in directions:
         trace = radio.trace, radio.trace_column, radio.trace_time_column
         if radio.trace is not None and trace not in known:
             radio.capacity()

@@ -149,9 +149,9 @@ class Store:
             if result.status == "failed" and self._lacked_room(directory, result.reason):
                 shutil.rmtree(directory, ignore_errors=True)
                 raise OSError(errno.ENOSPC, "in a run")
-            recorded.save(directory)  # on the disk before it counts, as digests are: power may go
+            recorded.save(directory, synced=False)
             share_traces(directory, self.root)
-            seal(directory)
+            seal(directory)  # digests are on the disk before the run counts: power may go
             self.forget(identity)
             directory.rename(final)
         return recorded

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from minitopo_dc.cli.options import MODES, add_path_options
 from minitopo_dc.cli.options.scenario import (
+    captured,
     check_capture,
     with_assignments,
-    with_capture,
 )
 from minitopo_dc.cli.screen import interrupted_with, kept_text, new_directory, note, save_figure
 from minitopo_dc.clocks import require_real
@@ -69,7 +69,8 @@ def program_scenario(arguments: argparse.Namespace) -> Scenario:
     check_capture(arguments, getattr(arguments, "clock", None))  # the shell has none
     if arguments.capture and arguments.output is None:
         raise SettingsError("--pcap: needs --output, which the captures are kept in")
-    scenario = with_capture(_path(arguments), arguments)
+    scenario = _path(arguments)
+    scenario = scenario.model_copy(update={"real": captured(scenario.real, arguments)})
     check_scenario(scenario)
     return scenario
 

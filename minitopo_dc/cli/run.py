@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from minitopo_dc.cli.options.scenario import (
+    captured,
     check_capture,
     dc_of,
     with_assignments,
-    with_capture,
     xn_of,
 )
 from minitopo_dc.cli.screen import (
@@ -63,7 +63,8 @@ def execute(arguments: argparse.Namespace) -> int:
     named = scenario.clock if "clock" in scenario.model_fields_set else None
     clock = arguments.clock or ("real" if interactive else named or default_clock())
     check_capture(arguments, clock)
-    scenario = with_capture(scenario.on_clock(clock), arguments)
+    scenario = scenario.on_clock(clock)
+    scenario = scenario.model_copy(update={"real": captured(scenario.real, arguments)})
     try:
         check_scenario(scenario)
         print_once(need.words for need in needs(scenario) if not need.is_met)
@@ -77,12 +78,12 @@ def execute(arguments: argparse.Namespace) -> int:
     build_missing([scenario])
     directory = new_directory(arguments.output, "run")
     with interrupted_with(lambda: kept_text(directory, "result.json")):
-        return _run(scenario, directory, as_json=arguments.json)
+        with Console(stderr=True).status(f"{scenario.transport} {scenario.mode}"):
+            result = attempt(scenario, directory)
+        return _report(result, directory, as_json=arguments.json)
 
 
-def _run(scenario: Scenario, directory: Path, *, as_json: bool) -> int:
-    with Console(stderr=True).status(f"{scenario.transport} {scenario.mode}"):
-        result = attempt(scenario, directory)
+def _report(result: RunResult, directory: Path, *, as_json: bool) -> int:
     tell_run(result, directory, as_json=as_json)
     if result.status == "ok" and (directory / "paths.csv").exists():
         from minitopo_dc.plots import timeline  # with Matplotlib: slow

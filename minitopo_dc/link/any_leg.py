@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, Generic, TypeVar
 
 from minitopo_dc.link.capacity import Capacity
-from minitopo_dc.link.discipline import AtQueue, Ecn, QueueDiscipline, Verdict
+from minitopo_dc.link.discipline import AtQueue, Ecn, LegPacket, QueueDiscipline, Verdict
 from minitopo_dc.link.propagation import (
     DelayModel,
     LossModel,
@@ -74,7 +74,7 @@ class LegParameters:
                 raise ValueError(f"{name} = {limit} (allowed: 1 or more, or none for no limit)")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # one for each row of a series: frozen, it takes three times as long
 class LegStatistics:
     """Counters since the beginning, and gauges at the last call.
 
@@ -368,17 +368,20 @@ class QueuedLeg(AnyLeg[T]):
         verdict = self._discipline.enqueue(offered, now, self._queue_rng)
         return self._apply(verdict, packet, ecn)
 
-    def _dequeue(self, packet: T, size: int, now: int, *, waited: int, lost: bool, ecn: int) -> int:
-        """Ask it of a packet that leaves the queue; the same, and a dropped one is in `dropped`."""
+    def _dequeue(self, waiting: LegPacket[T], now: int) -> bool:
+        """Ask it of a packet that leaves the queue; False: it is dropped, and in `dropped`."""
         assert self._discipline is not None
-        packets, size_all = self._occupancy()
-        offered = AtQueue(size, ecn, waited, packets - 1, size_all - size)
+        packets, size = self._occupancy()
+        offered = AtQueue(
+            *(waiting.size, waiting.ecn, now - waiting.pushed),
+            *(packets - 1, size - waiting.size),
+        )
         verdict = self._discipline.dequeue(offered, now, self._queue_rng)
-        ecn = self._apply(verdict, None if lost else packet, ecn)
-        if ecn < 0 and not lost:
-            self._dropped.append(packet)
+        passes = self._apply(verdict, None if waiting.lost else waiting.packet, waiting.ecn) >= 0
+        if not passes and not waiting.lost:
+            self._dropped.append(waiting.packet)
             self._news = now
-        return ecn
+        return passes
 
     def _apply(self, verdict: Verdict, packet: Any, ecn: int) -> int:
         if verdict is Verdict.DROP:

@@ -9,13 +9,14 @@ import math
 from collections import deque
 from collections.abc import Container, Sequence
 from random import Random
+from typing import Any
 from zlib import crc32
 
 from minitopo_dc.link.discipline import (
     AtQueue,
+    LegPacket,
     QueueDiscipline,
     Verdict,
-    Waiting,
     congested,
     nanoseconds,
     number,
@@ -137,15 +138,15 @@ class FqCodel(QueueDiscipline):
         self._goes_on = False  # the last packet was dropped, and its flow has another one
         self._waiting = 0, 0  # packets and bytes of the chosen flow
 
-    def choose(self, queue: Sequence[Waiting], now: int) -> int:
+    def choose(self, queue: Sequence[LegPacket[Any]], now: int) -> int:
         """Return the first packet of the flow whose turn it is."""
-        if len(queue) == 1 and queue[0][4] == now:  # it has found the queue empty
+        if len(queue) == 1 and queue[0].pushed == now:  # it has found the queue empty
             self._new.clear()
             self._old.clear()
         self._hashes = {
-            waiting[3]: self._hashes[waiting[3]]
-            if waiting[3] in self._hashes
-            else crc32(waiting[0].flow_id) % self._flows
+            waiting.number: self._hashes[waiting.number]
+            if waiting.number in self._hashes
+            else crc32(waiting.packet.flow_id) % self._flows
             for waiting in queue
         }
         first: dict[int, int] = {}
@@ -160,7 +161,7 @@ class FqCodel(QueueDiscipline):
         if not self._goes_on:
             self._chosen = self._turn(first)
         pairs = zip(queue, self._hashes.values(), strict=True)
-        mine = [waiting[1] for waiting, name in pairs if name == self._chosen]
+        mine = [waiting.size for waiting, name in pairs if name == self._chosen]
         self._waiting = len(mine), sum(mine)
         return first[self._chosen]
 

@@ -23,12 +23,13 @@ import math
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from random import Random
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from minitopo_dc.errors import InputError
 from minitopo_dc.registry import Registry, UnknownNameError
 from minitopo_dc.units import NS_PER_MS
 
+T = TypeVar("T")
 DROP_TAIL = "drop-tail"
 """The queue without a discipline."""
 
@@ -63,9 +64,31 @@ class AtQueue(NamedTuple):
     queue_bytes: int
 
 
-Waiting = tuple[Any, int, bool, int, int, int]
-"""A packet in the queue, its bytes, whether it will be lost on the air, its number from 1 on, when
-it joined (ns), and its code point. A plain tuple, as there is one for each packet of a leg."""
+class LegPacket(Generic[T]):
+    """A packet on a leg, from the queue to the other end.
+
+    Attributes:
+        packet: whatever was pushed.
+        size: bytes.
+        number: from 1 on, of those that joined the queue.
+        pushed: when it joined, ns.
+        lost: whether it will be lost on the air.
+        ecn: its code point, as of when it joined.
+        arrival: when it arrives at the other end (ns), once it is in propagation.
+    """
+
+    __slots__ = ("arrival", "ecn", "lost", "number", "packet", "pushed", "size")
+    arrival: int
+
+    def __init__(
+        self, packet: T, size: int, number: int, pushed: int, *, lost: bool, ecn: int = 0
+    ) -> None:
+        self.packet = packet
+        self.size = size
+        self.number = number
+        self.pushed = pushed
+        self.lost = lost
+        self.ecn = ecn
 
 
 class QueueDiscipline:
@@ -80,7 +103,7 @@ class QueueDiscipline:
         """Return what becomes of a packet that would join the queue at `now` (ns)."""
         return Verdict.PASS
 
-    def choose(self, queue: Sequence[Waiting], now: int) -> int:  # noqa: ARG002
+    def choose(self, queue: Sequence[LegPacket[Any]], now: int) -> int:  # noqa: ARG002
         """Return the index of the packet that is to be served next; the queue is not empty."""
         return 0
 

@@ -37,7 +37,7 @@ from minitopo_dc.link.any_leg import (
     Served,
 )
 from minitopo_dc.link.capacity import Capacity
-from minitopo_dc.link.discipline import Waiting
+from minitopo_dc.link.discipline import LegPacket
 from minitopo_dc.link.propagation import DelayModel
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ class CapacityLeg(QueuedLeg[T]):
         self._delay = parameters.delay
         self._delay_rng = Random(rng.getrandbits(64))
         self._zero = NOT_STARTED
-        self._queue: deque[Waiting] = deque()
+        self._queue: deque[LegPacket[T]] = deque()
         self._queue_bytes = self._dropped_loss = 0
         self._stopped = False
         # The packet in service, the queue's first: when it is through (NEVER: none is in service),
@@ -85,7 +85,7 @@ class CapacityLeg(QueuedLeg[T]):
             return self._finish if first is None else min(first, self._finish)
         if first is not None:
             return first
-        return self._finish if self._queue[0][2] else self._finish + self._head_delay
+        return self._finish if self._queue[0].lost else self._finish + self._head_delay
 
     def start(self, now: int) -> None:
         """Start the capacity's time: make `now` its time 0; until then it is before time 0."""
@@ -108,16 +108,16 @@ class CapacityLeg(QueuedLeg[T]):
             Those that :meth:`push` had promised and that will not come.
         """
         self._pause(now)
-        flushed = [entry for entry in self._queue if which(entry[0])]
+        flushed = [waiting for waiting in self._queue if which(waiting.packet)]
         if flushed:
             first = self._queue[0]
-            self._queue = deque(entry for entry in self._queue if not which(entry[0]))
-            self._queue_bytes -= sum(entry[1] for entry in flushed)
+            self._queue = deque(w for w in self._queue if not which(w.packet))
+            self._queue_bytes -= sum(waiting.size for waiting in flushed)
             self._dropped_flush += len(flushed)
             if self._queue and self._queue[0] is not first and self._choose(now):
                 self._draw_head()
         self._resume(now)
-        return [packet for packet, _, lost, *_ in flushed if not lost]
+        return [waiting.packet for waiting in flushed if not waiting.lost]
 
     def _set_capacity(self, capacity: Capacity, now: int) -> None:
         self._pause(now)
@@ -141,7 +141,7 @@ class CapacityLeg(QueuedLeg[T]):
             return 0
         waits = self._finish == NEVER or now < self._granted
         bits = self._head_bits if waits else self._capacity.left(now - self._zero)
-        return self._queue_bytes - self._queue[0][1] - (-bits // 8)
+        return self._queue_bytes - self._queue[0].size - (-bits // 8)
 
     def has_room(self, *, now: int, size: int) -> bool:
         """Return whether the queue would take a packet of `size` bytes at `now`."""
@@ -159,8 +159,8 @@ class CapacityLeg(QueuedLeg[T]):
         if not self._queue:
             return self._joined_packets
         if self._discipline is not None and self._discipline.reorders:
-            return min(waiting[3] for waiting in self._queue) - 1
-        return self._queue[0][3] - 1
+            return min(waiting.number for waiting in self._queue) - 1
+        return self._queue[0].number - 1
 
     def service_end(self, *, now: int) -> int | None:
         """Return when the packet in service is through (ns), None if none is being served."""
@@ -190,7 +190,7 @@ class CapacityLeg(QueuedLeg[T]):
         queue = self._queue
         if self._stopped:  # also what is so small that it would still have passed
             return 0
-        queue.append((packet, size, lost, self._joined_packets, now, ecn))
+        queue.append(LegPacket(packet, size, self._joined_packets, now, lost=lost, ecn=ecn))
         self._queue_bytes += size
         if len(queue) == 1:
             if self._discipline is not None and not self._choose(now):
@@ -208,14 +208,14 @@ class CapacityLeg(QueuedLeg[T]):
         queue = self._queue
         while self._finish <= now:
             finish = self._finish
-            packet, size, lost, _, pushed, _ = queue.popleft()
-            self._queue_bytes -= size
-            if lost:
+            first = queue.popleft()
+            self._queue_bytes -= first.size
+            if first.lost:
                 self._dropped_loss += 1
             else:
                 if self._served is not None:
-                    self._served(packet, pushed, self._begun, finish, finish)
-                self._air.put(finish + self._head_delay, size, packet)
+                    self._served(first.packet, first.pushed, self._begun, finish, finish)
+                self._air.put(first, finish + self._head_delay)
             self._finish = NEVER
             if queue and (self._discipline is None or self._choose(finish)):
                 self._begin(finish)
@@ -227,13 +227,13 @@ class CapacityLeg(QueuedLeg[T]):
             return True
         while queue:
             index = discipline.choose(queue, now)
-            packet, size, lost, _, pushed, ecn = chosen = queue[index]
-            ecn = self._dequeue(packet, size, now, waited=now - pushed, lost=lost, ecn=ecn)
+            chosen = queue[index]
+            passes = self._dequeue(chosen, now)
             del queue[index]
-            if ecn >= 0:
+            if passes:
                 queue.appendleft(chosen)
                 return True
-            self._queue_bytes -= size
+            self._queue_bytes -= chosen.size
         return False
 
     def _begin(self, start: int) -> None:
@@ -243,12 +243,12 @@ class CapacityLeg(QueuedLeg[T]):
             self._serialise(start)
 
     def _draw_head(self) -> None:
-        self._head_bits = self._queue[0][1] * 8
+        self._head_bits = self._queue[0].size * 8
         self._head_delay = self._delay.sample(self._delay_rng)
 
     def _serialise(self, start: int) -> None:
         zero = self._zero
-        if self._served is not None and self._head_bits == self._queue[0][1] * 8:
+        if self._served is not None and self._head_bits == self._queue[0].size * 8:
             self._begun = start
         finish = self._capacity.finish(start - zero, self._head_bits)
         if finish is None:

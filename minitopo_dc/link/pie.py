@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
+from typing import Any
 
 from minitopo_dc.link.discipline import (
     AtQueue,
     Ecn,
+    LegPacket,
     QueueDiscipline,
     Verdict,
-    Waiting,
     congested,
     nanoseconds,
     number,
@@ -167,11 +168,11 @@ class DualPi2(QueueDiscipline):
         self._sums = [0.0, 0.0]  # of the classic queue, and of L4S
         self._behind = 0  # L4S packets behind the chosen one
 
-    def choose(self, queue: Sequence[Waiting], now: int) -> int:
+    def choose(self, queue: Sequence[LegPacket[Any]], now: int) -> int:
         """Return the first L4S packet, but for every 16th time, where both queues have some."""
-        low_latency = [index for index, waiting in enumerate(queue) if is_l4s(waiting[-1])]
-        classic = next((i for i, waiting in enumerate(queue) if not is_l4s(waiting[-1])), -1)
-        self._steps(min(waiting[-2] for waiting in queue), now)
+        low_latency = [index for index, waiting in enumerate(queue) if is_l4s(waiting.ecn)]
+        classic = next((i for i, waiting in enumerate(queue) if not is_l4s(waiting.ecn)), -1)
+        self._steps(min(waiting.pushed for waiting in queue), now)
         self._behind = len(low_latency) - 1
         if classic < 0 or not low_latency:
             return 0

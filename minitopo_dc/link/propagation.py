@@ -10,14 +10,17 @@ goes through both points.
 
 from __future__ import annotations
 
+from bisect import insort
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
 from itertools import count
+from operator import attrgetter
 from random import Random
 from typing import Generic, Literal, TypeVar
 
 from minitopo_dc.link.capacity import Capacity, RateCapacity
+from minitopo_dc.link.discipline import LegPacket
 from minitopo_dc.units import NS_PER_S, NS_PER_US
 
 
@@ -152,6 +155,7 @@ def _rates(capacity: Capacity) -> Iterator[tuple[int, int]]:
 
 
 T = TypeVar("T")
+_arrival = attrgetter("arrival")
 
 
 class Propagation(Generic[T]):
@@ -161,12 +165,11 @@ class Propagation(Generic[T]):
     `reorder` they overtake, as with netem: each arrives at its own time, equal times in order.
     """
 
-    __slots__ = ("_latest", "_number", "_packets", "reorder", "taken_bytes", "taken_packets")
+    __slots__ = ("_latest", "_packets", "reorder", "taken_bytes", "taken_packets")
 
     def __init__(self, *, reorder: bool) -> None:
         self.reorder = reorder
-        self._packets: list[tuple[int, int, int, T]] = []
-        self._number = 0  # decides between equal times, so that packets are never compared
+        self._packets: deque[LegPacket[T]] = deque()
         self._latest = 0  # arrival, ns
         self.taken_packets = 0
         self.taken_bytes = 0
@@ -175,24 +178,28 @@ class Propagation(Generic[T]):
         """Return the number of packets in propagation."""
         return len(self._packets)
 
-    def put(self, arrival: int, size: int, packet: T) -> None:
-        """Take in a packet of `size` bytes that would arrive at `arrival` (ns)."""
-        if not self.reorder:
-            arrival = self._latest = max(arrival, self._latest)
-        self._number += 1
-        heappush(self._packets, (arrival, self._number, size, packet))
+    def put(self, packet: LegPacket[T], arrival: int) -> None:
+        """Take in a packet that would arrive at `arrival` (ns)."""
+        packet.arrival = arrival
+        if self.reorder:
+            insort(self._packets, packet, key=_arrival)
+            return
+        if arrival < self._latest:
+            packet.arrival = self._latest
+        self._latest = packet.arrival
+        self._packets.append(packet)
 
     def first(self) -> int | None:
         """Return when the next packet arrives (ns), None if there is none."""
-        return self._packets[0][0] if self._packets else None
+        return self._packets[0].arrival if self._packets else None
 
     def take(self, now: int) -> list[T]:
         """Remove and return all that have arrived by `now`, in order of arrival."""
         arrived = []
-        while self._packets and self._packets[0][0] <= now:
-            _, _, size, packet = heappop(self._packets)
-            self.taken_bytes += size
-            arrived.append(packet)
+        while self._packets and self._packets[0].arrival <= now:
+            packet = self._packets.popleft()
+            self.taken_bytes += packet.size
+            arrived.append(packet.packet)
         self.taken_packets += len(arrived)
         return arrived
 

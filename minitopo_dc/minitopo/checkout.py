@@ -30,7 +30,7 @@ from minitopo_dc.results.trust import with_trust
 from minitopo_dc.runners.base import TransferFailed, runner_names
 from minitopo_dc.runs.check import obstacle_here
 from minitopo_dc.runs.element_settings import router_settings
-from minitopo_dc.runs.needs import with_cautions
+from minitopo_dc.runs.needs import cautions, with_cautions
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address, server_address
@@ -299,7 +299,7 @@ class ExperimentMixin:
         if summaries := self.context.stop_elements():
             leg_bytes = [leg["delivered_bytes"] for leg in summaries[0]["legs"].values()]
         result = judge(blank, scenario, measurements, leg_bytes)
-        result = with_cautions(result, scenario)
+        result = with_cautions(result, cautions(scenario))
         return with_trust(result, watch.judge(measurements, summaries))
 
     def _host(self, name: str) -> EmulatedHost:

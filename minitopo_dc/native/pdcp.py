@@ -216,8 +216,8 @@ class NativeReceiver:
         used = self._lib.receive_status(self.pointer, bitmap, room)
         return StatusReport(self._count().rx_deliv, bytes(self._ffi.buffer(bitmap, used)))
 
-    def statistics(self) -> ReceiveStatistics:
-        """Return the counters up to now."""
+    def statistics(self, delivered_bytes: int | None = None) -> ReceiveStatistics:
+        """Return the counters up to now; only its driver knows the bytes that it delivered."""
         counters, legs = self._count(), self._legs
         pdus = tuple(counters.pdus[0:legs])
         return ReceiveStatistics(
@@ -237,6 +237,7 @@ class NativeReceiver:
             ),
             t_reordering_ns=counters.t_reordering if self._adaptive else None,
             missing_by_order=counters.missing_by_order if self._keeps_order else None,
+            delivered_bytes=delivered_bytes,
         )
 
     def _count(self) -> Any:

@@ -13,6 +13,7 @@ from minitopo_dc.pdcp.classify import (
 )
 from minitopo_dc.pdcp.codec import (
     SN_BITS,
+    Pdu,
     PduError,
     SnFormat,
     append_trailer,
@@ -55,7 +56,7 @@ from minitopo_dc.pdcp.statistics import (
     WaitingTime,
 )
 from minitopo_dc.pdcp.timers import DISCARD_TIMER_MS, INFINITE, T_REORDERING_MS, Timer
-from minitopo_dc.pdcp.transmitting.buffers import Pdu, Recovery, SduBuffer
+from minitopo_dc.pdcp.transmitting.buffers import Recovery, SduBuffer
 from minitopo_dc.pdcp.transmitting.duplication import (
     SMALL_BYTES,
     DuplicationRule,

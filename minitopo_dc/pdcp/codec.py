@@ -1,4 +1,4 @@
-"""PDCP data PDU headers, and how an IP datagram of either version carries one behind it.
+"""PDCP data PDUs, their headers, and how an IP datagram of either version carries one behind it.
 
 TS 38.323 clause 6.2.2 has two headers for the data PDUs of DRBs, most significant bit first::
 
@@ -17,9 +17,38 @@ length (link-layer padding) are ignored.
 from __future__ import annotations
 
 import struct
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, Generic, TypeVar
 
 from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.pdcp.classify import PacketFacts
+
+T = TypeVar("T")
+NO_COUNT: Final = -1
+"""The COUNT of an SDU that gets it later, or of a PDU of which only the SN is known."""
+
+
+@dataclass(slots=True)
+class Pdu(Generic[T]):
+    """An SDU on its way from upper layers to upper layers, and what the entities know of it.
+
+    Attributes:
+        sdu: whatever the caller of the transmitting entity handed in.
+        size: of it in bytes, without the PDCP header.
+        leg: index of the bearer's legs, from 0; -1 before it is on one.
+        count: its COUNT, or `NO_COUNT`.
+        sn: its SN, the end of the COUNT.
+        arrived: when it came to the entity that has it, ns.
+        facts: of its headers, where a rule of duplication needs them.
+    """
+
+    sdu: T
+    size: int = field(default=0, compare=False)
+    leg: int = -1
+    count: int = NO_COUNT
+    sn: int = 0
+    arrived: int = field(default=0, compare=False)
+    facts: PacketFacts | None = field(default=None, compare=False)
 
 
 class PduError(MinitopoDcError, ValueError):

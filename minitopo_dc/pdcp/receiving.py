@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from typing import Final, Generic, Literal, TypeVar, get_args
 
-from minitopo_dc.pdcp.codec import SnFormat
+from minitopo_dc.pdcp.codec import NO_COUNT, Pdu, SnFormat
 from minitopo_dc.pdcp.report import MAX_BYTES, StatusReport
 from minitopo_dc.pdcp.statistics import WAITING_BUCKETS, ReceiveStatistics, WaitingTime
 from minitopo_dc.pdcp.timers import AdaptiveTReordering, Timer
@@ -98,8 +98,8 @@ class ReceivingEntity(Generic[T]):
         self._first_count = first_count
         self._rx_next = self._rx_deliv = self._rx_reord = first_count
         self._expires = _NEVER
-        # COUNT -> SDU, its time of arrival (ns), its leg; or () for an SDU delivered out of order.
-        self._stored: dict[int, tuple[T, int, int] | tuple[()]] = {}
+        # By COUNT what waits; None: it is delivered already, out of order.
+        self._stored: dict[int, Pdu[T] | None] = {}
         self._ready: list[T] = []
         # SN -> COUNT given up last with this SN: tells a late PDU from the copy of a delivered one.
         self._given_up: dict[int, int] = {}
@@ -138,37 +138,33 @@ class ReceivingEntity(Generic[T]):
         """
         return self._desynchronised
 
-    def push(self, sn: int, sdu: T, leg: int, now: int, count: int | None = None) -> bool:
-        """Take a data PDU that arrived on `leg` at `now` (ns); return False if it is discarded.
+    def push(self, pdu: Pdu[T], now: int) -> bool:
+        """Take a data PDU that arrived on its leg at `now` (ns); return False if it is discarded.
 
-        Args:
-            sn: its SN, or any number that ends in it.
-            sdu: its SDU.
-            leg: index of the leg.
-            now: ns.
-            count: the COUNT that the transmitting entity gave it, for `desynchronised`; no real
-                receiver knows it, and nothing else depends on it.
+        Its COUNT is used for `desynchronised` only, as no real receiver knows it.
         """
-        self._pdus[leg] += 1
+        count = pdu.count
+        self._pdus[pdu.leg] += 1
         if now >= self._expires:
             self._expire(now)
         deliv = self._rx_deliv
-        ahead = (sn - deliv) & self._mask
+        ahead = (pdu.sn - deliv) & self._mask
         if not (ahead or self._stored or self._off):  # the usual case: in order, and none waits
-            if count is not None and count != deliv:
+            if count not in (deliv, NO_COUNT):
                 self._desynchronised += 1
-            self._ready.append(sdu)
+            self._ready.append(pdu.sdu)
             self._rx_deliv = self._rx_next = deliv + 1
             return True
         if self._off:
-            self._ready.append(sdu)
+            self._ready.append(pdu.sdu)
             return True
         concluded = deliv + ahead if ahead < self._window else deliv + ahead - self._mask - 1
-        if count is not None and count != concluded:
+        if count not in (concluded, NO_COUNT):
             self._desynchronised += 1
-        kept = self._receive(concluded, sdu, leg, now)
-        if self._leg_next and concluded >= self._leg_next[leg]:
-            self._leg_next[leg] = concluded + 1
+        pdu.arrived = now
+        kept = self._receive(concluded, pdu, now)
+        if self._leg_next and concluded >= self._leg_next[pdu.leg]:
+            self._leg_next[pdu.leg] = concluded + 1
             self._give_up_passed_gaps(now)
         return kept
 
@@ -219,25 +215,25 @@ class ReceivingEntity(Generic[T]):
             missing_by_order=self._missing_by_order if self._leg_next else None,
         )
 
-    def _receive(self, count: int, sdu: T, leg: int, now: int) -> bool:
+    def _receive(self, count: int, pdu: Pdu[T], now: int) -> bool:
         """Process a received data PDU as in clause 5.2.2.1; return False if it is discarded."""
         if count < self._rx_deliv:
-            return self._discard(count, leg, now)
+            return self._discard(count, pdu.leg, now)
         stored = self._stored
         if count in stored:
             self._duplicates += 1
             return False
         if count == self._rx_deliv:
-            self._ready.append(sdu)
+            self._ready.append(pdu.sdu)
             self._rx_deliv = self._deliver_from(count + 1, now)
         elif self._in_order:
-            stored[count] = (sdu, now, leg)
+            stored[count] = pdu
             self._buffered_maximum = max(self._buffered_maximum, len(stored))
         else:
-            stored[count] = ()
-            self._ready.append(sdu)
+            stored[count] = None
+            self._ready.append(pdu.sdu)
         if self._adaptive is not None:
-            self._learn(self._adaptive, count, leg, now)
+            self._learn(self._adaptive, count, pdu.leg, now)
         if count >= self._rx_next:
             self._rx_next = count + 1
         if self._rx_deliv >= self._rx_reord:  # as always while t-Reordering is stopped
@@ -317,14 +313,13 @@ class ReceivingEntity(Generic[T]):
 
     def _deliver_from(self, count: int, at: int) -> int:
         """Deliver stored SDUs with consecutive COUNTs from `count` on; return the next COUNT."""
-        take = self._stored.pop
-        while (entry := take(count, None)) is not None:
-            if entry:
-                sdu, arrived, leg = entry
-                self._ready.append(sdu)
-                waited = at - arrived
-                self._waited[leg] += 1
-                self._waited_ns[leg] += waited
+        while count in self._stored:
+            pdu = self._stored.pop(count)
+            if pdu is not None:
+                self._ready.append(pdu.sdu)
+                waited = at - pdu.arrived
+                self._waited[pdu.leg] += 1
+                self._waited_ns[pdu.leg] += waited
                 self._waiting_maximum = max(self._waiting_maximum, waited)
                 bucket = (waited // 1000).bit_length()
                 self._histogram[min(bucket, WAITING_BUCKETS - 1)] += 1

@@ -26,7 +26,6 @@ from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.icmp import DATA_BYTES
 from minitopo_dc.runners.processes.session import Job, run_transfers
-from minitopo_dc.runs.check import runners_of
 from minitopo_dc.runs.element_settings import client_legs
 from minitopo_dc.runs.perform import Measured, RunFailedError, perform
 from minitopo_dc.scenario import Scenario
@@ -246,7 +245,7 @@ def _measure(
         for element in bed.elements:
             watch.add(element.settings.host, element.pid)
         with ExitStack() as stack:
-            if any(runner.foreign for runner in runners_of(scenario)):
+            if any(get_runner(flow.transport).foreign for flow in scenario.resolved_flows):
                 # Users' own programs; those of this project leave nothing.
                 stack.enter_context(ending_leftovers((bed.hosts.server, bed.hosts.client)))
 

@@ -9,6 +9,7 @@ Serialisation, slots of RLC, Xn, windows and acknowledgements take no time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import repeat
 from math import sqrt
@@ -17,6 +18,7 @@ from typing import NamedTuple
 from minitopo_dc.results.run_result import DIRECTIONS, goodput_mbps
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.leg import PACKET_BYTES, LegDirection
+from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.scenario.resolve import resolve_scenario
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from minitopo_dc.workloads import Download
@@ -45,10 +47,27 @@ def bound_mbps(scenario: Scenario, start_s: float = 0.0) -> float | None:
     if scenario.flows or scenario.workload.kind not in BOUNDED:
         return None
     scenario, workload = resolve_scenario(scenario), scenario.workload
-    fluid, answer_s = _fluid(scenario, start_s)
+    limit_s, is_upload = scenario.timeout_s, scenario.loads == ("uplink",)
+    legs = tuple(leg.direction(scenario.loads[0]) for leg in scenario.legs)
+    down, up = _nearest_s(scenario.legs, limit_s)
+    # Between the legs' node and the server, one way.
+    wires = [
+        scenario.server_delay_ms / 1000 + s for s in _nearest_s(scenario.real.backhaul, limit_s)
+    ]
+    begun = down + up + (0.0 if scenario.is_proxied else sum(wires))  # a proxy answers by itself
+    begun += 0.0 if is_upload else up + sum(wires)  # the request, and its answer's way to the legs
+    fluid = _Fluid(
+        legs,
+        tuple(leg.trace_age() for leg in legs),
+        tuple(_least_s(leg, limit_s) for leg in legs),
+        start_s,
+        start_s + begun,
+        later_s=wires[1] if is_upload else 0.0,
+    )
+    answer_s = down + wires[0] if is_upload else 0.0
     if isinstance(workload, Download) and workload.duration_s is not None:
         return fluid.arrived(workload.duration_s) / workload.duration_s / 1e6
-    least_s = _when(fluid, 8 * workload.size_bytes, scenario.timeout_s)
+    least_s = _when(fluid, 8 * workload.size_bytes, limit_s)
     return None if least_s is None else goodput_mbps(workload.size_bytes, least_s + answer_s)
 
 
@@ -73,26 +92,12 @@ class _Fluid(NamedTuple):
         return CONTENT * sum(map(_kept_bits, self.legs, repeat(self.begin_s), ends))
 
 
-def _fluid(scenario: Scenario, start_s: float) -> tuple[_Fluid, float]:
-    """Return the fluid of a transfer, and how long (s) the last answer takes behind it."""
-    legs = tuple(leg.direction(scenario.loads[0]) for leg in scenario.legs)
-    delays = tuple(_least_s(leg, scenario.timeout_s) for leg in legs)
-    limit_s, backhaul = scenario.timeout_s, scenario.real.backhaul
-    down, up = (
-        min(_least_s(leg.direction(way), limit_s) for leg in scenario.legs) for way in DIRECTIONS
-    )
-    wires = [  # between the legs' node and the server, one way
-        scenario.server_delay_ms / 1000
-        + min((_least_s(wire.direction(way), limit_s) for wire in backhaul), default=0.0)
+def _nearest_s(links: Sequence[Leg], until_s: float) -> list[float]:
+    """Return the least delay (s) over any of some links downlink, and uplink; 0 without a link."""
+    return [
+        min((_least_s(link.direction(way), until_s) for link in links), default=0.0)
         for way in DIRECTIONS
     ]
-    begun = down + up + (0.0 if scenario.is_proxied else sum(wires))  # a proxy answers by itself
-    is_upload = scenario.loads == ("uplink",)
-    begun += 0.0 if is_upload else up + sum(wires)  # the request, and its answer's way to the legs
-    later = wires[1] if is_upload else 0.0
-    ages = tuple(leg.trace_age() for leg in legs)
-    fluid = _Fluid(legs, ages, delays, start_s, start_s + begun, later)
-    return fluid, down + wires[0] if is_upload else 0.0
 
 
 @lru_cache(maxsize=256)

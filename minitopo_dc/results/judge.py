@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from minitopo_dc.fields import PathPlan
 from minitopo_dc.files import CsvFile, shortage, write_whole
 from minitopo_dc.interruption import raise_if_interrupted
 from minitopo_dc.registry import place_in_plugins
@@ -29,7 +30,7 @@ from minitopo_dc.results.run_result import (
     jain_index,
     settings_of,
 )
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, Leg, ResolvedFlow, Scenario
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.path_reports import COLUMNS, bytes_of_legs, path_rows
 
@@ -76,7 +77,12 @@ def judge(
     alone, legs = not scenario.flows, len(scenario.legs)
     flows = list(zip(scenario.resolved_flows, measurements, strict=True))
     _save_rows(flows, Path(blank.directory), alone=alone)
-    late = (late_start_reason(scenario, flow, measured) for flow, measured in flows)
+    # On the virtual clock a client starts when it is to: as soon as a tunnel is open.
+    late = (
+        late_start_reason(scenario.legs, flow.paths, measured.started_s)
+        for flow, measured in flows
+        if scenario.clock == "real"
+    )
     if (reason := _first_failure(late, alone=alone)) is not None:
         return replace(blank, reason=reason, leg_bytes=leg_bytes)
     paths: list[FlowPaths | None] = []
@@ -202,16 +208,12 @@ def crashed(scenario: Scenario, directory: Path, error: Exception) -> RunResult:
     return result
 
 
-def late_start_reason(scenario: Scenario, flow: ResolvedFlow, measured: Measurement) -> str | None:
-    """Return what a flow's client started too late for, as a failed run's reason; None: nothing.
-
-    On the virtual clock it starts when it is to: as soon as a tunnel is open.
-    """
-    started_s = measured.started_s
-    if started_s <= LATEST_START_S or scenario.clock == "virtual":
+def late_start_reason(legs: Sequence[Leg], plan: PathPlan | None, started_s: float) -> str | None:
+    """Return what a flow's client started too late for, as a failed run's reason; None: nothing."""
+    if started_s <= LATEST_START_S:
         return None
-    moments = [moment for leg in scenario.legs for moment in leg.moments()]
-    moments += [event.at_s for event in flow.paths.events] if flow.paths is not None else []
+    moments = [moment for leg in legs for moment in leg.moments()]
+    moments += [event.at_s for event in plan.events] if plan is not None else []
     last = max((at_s for at_s in moments if at_s <= started_s), default=0.0)
     if last == 0:
         return None

@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -55,6 +55,8 @@ def save_as_run(given: Scenario, resolved: Scenario, run: Path) -> None:
 def load_as_run(run: Path) -> Scenario:
     """Return the scenario that a run's numbers belong to, with the traces that the run kept.
 
+    A trace without a copy stays at its path, and whatever needs it names it.
+
     Raises:
         SettingsError: see `load_recorded`, or the record of the kept traces is damaged.
     """
@@ -62,8 +64,21 @@ def load_as_run(run: Path) -> Scenario:
     try:
         status = (run / name).stat()
     except OSError:  # the reading says why
-        return with_kept_traces(load_recorded(run, name), run)
-    return with_kept_traces(_load_once(run, name, (status.st_ino, status.st_mtime_ns)), run)
+        scenario = load_recorded(run, name)
+    else:
+        scenario = _load_once(run, name, (status.st_ino, status.st_mtime_ns))
+    places = {path: _place(path, run) for path in dict.fromkeys(trace_paths(scenario))}
+    if not places:
+        return scenario
+    # Copies without validation, as all else is valid.
+    legs = tuple(_moved(leg, places) for leg in scenario.legs)
+    links = tuple(_moved(link, places) for link in scenario.real.backhaul)
+    real = scenario.real.model_copy(update={"backhaul": links})
+    cells = tuple(
+        cell.model_copy(update={"background": [_with_places(u, places) for u in cell.background]})
+        for cell in scenario.cells
+    )
+    return scenario.model_copy(update={"legs": legs, "real": real, "cells": cells})
 
 
 @lru_cache(maxsize=KEPT)
@@ -109,15 +124,15 @@ def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
         ) from None
 
 
-def keep_traces(scenario: Scenario, run: Path) -> None:
-    """Copy the traces of a scenario into its run's directory, and write `traces.json`.
+def keep_traces(paths: Iterable[str], run: Path) -> None:
+    """Copy the traces of a scenario (`trace_paths`) into its run's directory, with `traces.json`.
 
     Raises:
         SettingsError: a trace cannot be read.
         OSError: the directory cannot be written.
     """
     names = {}
-    for path in dict.fromkeys(trace_paths(scenario)):
+    for path in dict.fromkeys(paths):
         try:
             digest = file_digest(path)
         except OSError as error:
@@ -140,25 +155,6 @@ def share_traces(run: Path, root: Path) -> None:
     for path in (run / FOLDER).iterdir():
         path.replace(root / FOLDER / path.name)
     (run / FOLDER).rmdir()
-
-
-def with_kept_traces(scenario: Scenario, run: Path) -> Scenario:
-    """Return a recorded scenario with the traces that were kept with its results.
-
-    A trace without a copy stays at its path, and whatever needs it names it.
-    """
-    if next(trace_paths(scenario), None) is None:
-        return scenario
-    places = {path: _place(path, run) for path in dict.fromkeys(trace_paths(scenario))}
-    legs = tuple(_moved(leg, places) for leg in scenario.legs)
-    links = tuple(_moved(link, places) for link in scenario.real.backhaul)
-    # Copies without validation, as all else is valid.
-    real = scenario.real.model_copy(update={"backhaul": links})
-    cells = tuple(
-        cell.model_copy(update={"background": [_with_places(u, places) for u in cell.background]})
-        for cell in scenario.cells
-    )
-    return scenario.model_copy(update={"legs": legs, "real": real, "cells": cells})
 
 
 def _place(path: str, run: Path) -> str:

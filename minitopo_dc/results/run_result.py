@@ -27,6 +27,7 @@ from minitopo_dc.fields import Direction
 from minitopo_dc.files import VERSION_FILE, parse_json, read_text, write_json, write_version
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads import Workload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,11 +217,11 @@ class RunResult:
             capacity_share=None,
         )
 
-    def save(self, directory: Path) -> None:
-        """Write `result.json` at once: a reader sees all of it or none."""
+    def save(self, directory: Path, *, synced: bool = True) -> None:
+        """Write `result.json` at once: a reader sees all of it or none (`files.write_whole`)."""
         if not (directory / VERSION_FILE).exists():
             write_version(directory)
-        write_json(directory / "result.json", vars(self))
+        write_json(directory / "result.json", vars(self), synced=synced)
 
     @classmethod
     def load(cls, directory: Path) -> RunResult:
@@ -251,20 +252,25 @@ DETAILS: Final = ("started_s", "client_cpu_s", "server_cpu_s", "wall_s")
 """Measures of most runs that are none of their workload."""
 
 
-def measure_names(scenario: Scenario) -> Iterator[str]:
+def measure_names(legs: int, workloads: Sequence[Workload], *, alone: bool) -> Iterator[str]:
     """Yield the names of the measures that a scenario's runs are known to have, some maybe twice.
 
     A runner may report more of them.
+
+    Args:
+        legs: how many there are.
+        workloads: that of each flow.
+        alone: whether the scenario is its one flow, whose measures then have no number.
     """
     yield from NUMBERS
-    yield from (f"leg_bytes_{number}" for number in range(1, len(scenario.legs) + 1))
+    yield from (f"leg_bytes_{number}" for number in range(1, legs + 1))
     yield SIZE
-    if not scenario.flows:
-        yield from (name for name in scenario.workload.reported_measures if name not in COLUMNS)
+    if alone:
+        yield from (name for name in workloads[0].reported_measures if name not in COLUMNS)
         yield from DETAILS
         return
-    for number, flow in enumerate(scenario.resolved_flows, start=1):
-        names = ("goodput_mbps", "completion_s", "bytes_received", *flow.workload.reported_measures)
+    for number, workload in enumerate(workloads, start=1):
+        names = ("goodput_mbps", "completion_s", "bytes_received", *workload.reported_measures)
         yield from (f"flow_{number}_{name}" for name in names)
     yield from ("jain_index", "wall_s")
 

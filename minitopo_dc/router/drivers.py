@@ -222,23 +222,12 @@ class ReceiveDriver:
         self._delivered_bytes = 0
         self._rearm = loop.add_timed(self)
 
-    def push(
-        self, sn: int, sdu: Any, size: int, leg: int, now: int, *, count: int | None = None
-    ) -> None:
-        """Take a PDU that arrived, and deliver what is in order then.
-
-        Args:
-            sn: its number.
-            sdu: what is in it.
-            size: of that, in bytes.
-            leg: by which it came, as a position among the bearer's legs.
-            now: in ns.
-            count: its true COUNT, where that is known.
-        """
+    def push(self, pdu: Pdu[Any], now: int) -> None:
+        """Take a PDU that arrived at `now` (ns), and deliver what is in order then."""
         if self.reports is not None:
-            self.reports.push(sn, size, leg)
-        if not self.entity.push(sn, sdu, leg, now, count):
-            sdu.drop()
+            self.reports.push(pdu.sn, pdu.size, pdu.leg)
+        if not self.entity.push(pdu, now):
+            pdu.sdu.drop()
         self.handle(now)
         self._rearm()
 

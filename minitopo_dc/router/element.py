@@ -197,9 +197,9 @@ class AnyElement(ABC):
             ),
         }
 
-    def series(self) -> Iterator[Series]:
-        """Begin the time series files."""
-        return open_series(self._settings, self._sources)
+    def series(self, buffering: int = -1) -> Iterator[Series]:
+        """Begin the time series files; `buffering` as of `Series`."""
+        return open_series(self._settings, self._sources, buffering)
 
     def _start(self, now: int) -> None:
         """Make `now` (ns) time zero of traces, outages and reports."""

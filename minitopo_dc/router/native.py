@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from minitopo_dc.fields import Settings
@@ -85,8 +84,8 @@ class NativeReceiveDriver:
     def statistics(self) -> ReceiveStatistics:
         """Return the entity's counters up to now, with the bytes that it delivered."""
         size = self._lib.receive_driver_bytes(self.pointer)
-        counted: ReceiveStatistics = self.entity.statistics()
-        return replace(counted, delivered_bytes=size)
+        counted: ReceiveStatistics = self.entity.statistics(delivered_bytes=size)
+        return counted
 
 
 def native_obstacle(hosts: Iterable[ElementSettings], *, asks_policies: bool = False) -> str | None:

@@ -28,20 +28,27 @@ class Series:
     """One CSV file: a row for each interval and source (leg or bearer), its statistics as columns.
 
     The columns are those of all sources; a bearer counts 0 on the legs that it lacks.
+
+    Args:
+        path: the file's.
+        key: the name of the column that tells sources apart.
+        sources: what gives each one's counters, by its number.
+        buffering: that of `open`: 1 has each row in the file when it was written.
     """
 
-    def __init__(self, path: Path, key: str, sources: Mapping[int, Snapshot]) -> None:
+    def __init__(
+        self, path: Path, key: str, sources: Mapping[int, Snapshot], buffering: int = -1
+    ) -> None:
         self._sources = sources
         self._columns = list(
             dict.fromkeys(name for source in sources.values() for name in source())
         )
-        self._file = CsvFile(path, ["time_ns", key, *self._columns])
+        self._file = CsvFile(path, ["time_ns", key, *self._columns], buffering)
 
     def write(self, now: int) -> None:
         """Add a row for each source at `now` (ns)."""
         for key, source in self._sources.items():
             self._file.add([now, key, *map(source().get, self._columns, repeat(0))])
-        self._file.flush()  # readable while the run goes on
 
     def close(self) -> None:
         """Flush and close the file."""
@@ -54,13 +61,13 @@ def snapshot(statistics: Statistics, legs: Sequence[int] | None = ()) -> Snapsho
 
 
 def open_series(
-    settings: ElementSettings, sources: Mapping[str, Mapping[int, Snapshot]]
+    settings: ElementSettings, sources: Mapping[str, Mapping[int, Snapshot]], buffering: int = -1
 ) -> Iterator[Series]:
-    """Begin a host's files, each with its sources by their numbers; none for no sources."""
+    """Begin a host's files (`Series`), each with its sources by their numbers; none for none."""
     for name, of_file in sources.items():
         if of_file:
             path = settings.directory / f"{settings.host}-{name}.csv"
-            yield Series(path, KEYS.get(name, "bearer"), of_file)
+            yield Series(path, KEYS.get(name, "bearer"), of_file, buffering)
 
 
 class SeriesWriter(Protocol):
@@ -98,14 +105,14 @@ class Recorder:
             series.close()
 
 
-def flatten(statistics: Any, legs: Sequence[int] | None = ()) -> dict[str, Any]:
+def flatten(statistics: Any, legs: Sequence[int] | None = (), prefix: str = "") -> dict[str, Any]:
     """Return the fields of a statistics dataclass, and of those in it, by the names of columns.
 
     A tuple has an item for each of the bearer's `legs` and becomes `name_LEG`; one of a dataclass
     within (a histogram), and all with `legs` None, have their own items and become `name_1`, ...
     None is no column.
     """
-    names, values = _fields(cast("Hashable", type(statistics)))
+    names, values = _fields(cast("Hashable", type(statistics)), prefix)
     row: dict[str, Any] = {}
     for name, value in zip(names, values(statistics), strict=False):
         if type(value) is int:  # most of them, in each row of each series
@@ -116,23 +123,23 @@ def flatten(statistics: Any, legs: Sequence[int] | None = ()) -> dict[str, Any]:
             numbers = range(1, len(value) + 1) if legs is None else tuple(legs)
             row.update(zip(_columns(name, numbers), value, strict=True))
         elif dataclasses.is_dataclass(value):
-            within = flatten(value, None)
-            row.update(zip(_columns(name, tuple(within)), within.values(), strict=True))
+            row.update(flatten(value, None, f"{name}_"))
         else:
             row[name] = value
     return row
 
 
 @cache
-def _columns(name: str, within: Sequence[int | str]) -> list[str]:
-    return [f"{name}_{item}" for item in within]
+def _columns(name: str, numbers: Sequence[int]) -> list[str]:
+    return [f"{name}_{number}" for number in numbers]
 
 
 @cache
-def _fields(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
-    """Return the names of a dataclass' fields, and a function that returns their values."""
-    names = tuple(field.name for field in dataclasses.fields(kind))
-    return names, attrgetter(*names, "__class__")  # with one name alone it would return no tuple
+def _fields(kind: Any, prefix: str) -> tuple[list[str], Callable[[Any], tuple[Any, ...]]]:
+    """Return the columns of a dataclass' fields, and a function that returns their values."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    columns = [f"{prefix}{name}" for name in names]
+    return columns, attrgetter(*names, "__class__")  # with one name alone it would return no tuple
 
 
 def write_summary(path: Path, summary: Mapping[str, Any]) -> None:

@@ -28,14 +28,13 @@ class TransportLimitError(SettingsError):
     """
 
 
-def transport_obstacle(scenario: Scenario) -> str | None:
-    """Return the first limit of a flow's own transport that the scenario exceeds, or None.
+def _transport_obstacle(flows: Sequence[ResolvedFlow], legs: int, *, alone: bool) -> str | None:
+    """Return the first limit of a flow's own transport that the flow exceeds, or None.
 
     A limit is of the workload, of the path schedule, or of the number of legs.
     """
-    legs = len(scenario.legs)
-    for n, flow in enumerate(scenario.resolved_flows):
-        where, runner = f"flows.{n}." if scenario.flows else "", get_runner(flow.transport)
+    for n, flow in enumerate(flows):
+        where, runner = "" if alone else f"flows.{n}.", get_runner(flow.transport)
         if (reason := runner.workload_obstacle(flow.workload)) is not None:
             return f"{where}workload: {reason}"
         if (reason := _path_obstacle(runner, flow, legs)) is not None:
@@ -211,7 +210,7 @@ def check_virtual(scenario: Scenario) -> None:
     """
     if scenario.real.backhaul:
         raise SettingsError("real.backhaul: needs clock: real; the virtual clock: server_delay_ms")
-    if scenario.virtual.sysctl and not any(runner.guest() for runner in runners_of(scenario)):
+    if scenario.virtual.sysctl and not has_guest(scenario.resolved_flows):
         able = _names(lambda runner: bool(runner.guest()))
         raise SettingsError(f"virtual.sysctl: needs a transport with a kernel: {able}")
     if scenario.virtual.earlier_downloads:
@@ -305,22 +304,25 @@ def check_fields(scenario: Scenario) -> Scenario:
             _check_addresses(scenario.resolved_flows, legs)
         _check_path_flows(scenario.resolved_flows, legs)
     (check_virtual if scenario.clock == "virtual" else check_real)(scenario)
-    if (reason := transport_obstacle(scenario)) is not None:
-        raise TransportLimitError(reason)
+    limit = _transport_obstacle(scenario.resolved_flows, legs, alone=not scenario.flows)
+    if limit is not None:
+        raise TransportLimitError(limit)
     return scenario
 
 
-def runners_of(scenario: Scenario) -> tuple[Runner, ...]:
-    """Return the runner of each flow of a scenario that was checked."""
-    return tuple(get_runner(flow.transport) for flow in scenario.resolved_flows)
+def has_guest(flows: Sequence[ResolvedFlow]) -> bool:
+    """Return whether a flow's hosts are in a guest on the virtual clock."""
+    return any(get_runner(flow.transport).guest() for flow in flows)
 
 
 def obstacle_here(scenario: Scenario) -> str | None:
     """Return why the first transport that cannot run on this clock here cannot, or None."""
-    if (limit := transport_obstacle(scenario)) is not None:
+    flows, is_virtual = scenario.resolved_flows, scenario.clock == "virtual"
+    limit = _transport_obstacle(flows, len(scenario.legs), alone=not scenario.flows)
+    if limit is not None:
         return limit
-    for runner, flow in zip(runners_of(scenario), scenario.resolved_flows, strict=True):
-        is_virtual = scenario.clock == "virtual"
+    for flow in flows:
+        runner = get_runner(flow.transport)
         if is_virtual and not runner.has_virtual:
             able = _names(lambda other: other.has_virtual)
             return (

@@ -49,10 +49,11 @@ def print_once(lines: Iterable[str]) -> None:
             print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
 
 
-def with_cautions(result: RunResult, scenario: Scenario) -> RunResult:
+def with_cautions(result: RunResult, lines: Sequence[str]) -> RunResult:
     """Return the result; one that is ok has the cautions of its scenario in its details."""
-    lines = cautions(scenario) if result.status == "ok" else []
-    return replace(result, details={**result.details, CAUTIONS: lines}) if lines else result
+    if not lines or result.status != "ok":
+        return result
+    return replace(result, details={**result.details, CAUTIONS: list(lines)})
 
 
 def cautions(scenario: Scenario) -> list[str]:
@@ -125,14 +126,14 @@ def needs(scenario: Scenario) -> list[Need]:
     return list(lines)
 
 
-def primary_leg(scenario: Scenario) -> str:
+def primary_leg(leg: int, given: int | str) -> str:
     """Return a sentence on which leg has the roles of the primary one, by their standards' names.
 
-    Raises:
-        SettingsError, TraceError: a trace is missing or wrong.
+    Args:
+        leg: the number of that leg.
+        given: the scenario's `primary_leg`.
     """
-    leg = scenario.leg_numbers[0]
-    why = "least delay" if scenario.primary_leg == "nearest" else "as given"
+    why = "least delay" if given == "nearest" else "as given"
     return (
         f"Leg {leg} is primary ({why}): DC's master node and primaryPath (TS 37.340, 38.331), "
         "multipath's initial path."
@@ -152,7 +153,8 @@ class _FlowPlan:
             yield from self._slow_start()
             yield from self._window()
         if len(self.numbers) > 1:
-            yield Need(True, primary_leg(self.scenario))
+            given = self.scenario.primary_leg
+            yield Need(True, primary_leg(self.scenario.leg_numbers[0], given))
         yield from self._timer()
         yield from self._queues()
         yield from self._packets()

@@ -13,12 +13,12 @@ from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_json, write_version
 from minitopo_dc.results.judge import blank_result, judge
-from minitopo_dc.results.kept_scenario import keep_traces, save_as_run
+from minitopo_dc.results.kept_scenario import keep_traces, save_as_run, trace_paths
 from minitopo_dc.results.run_result import ATTEMPTS, RunResult
 from minitopo_dc.results.trust import with_trust
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runs.check import obstacle_here
-from minitopo_dc.runs.needs import with_cautions
+from minitopo_dc.runs.needs import cautions, with_cautions
 from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.workloads import Measurement
 
@@ -76,7 +76,7 @@ def perform(
     run = resolve_scenario(scenario)
     if run is not scenario:
         save_as_run(scenario, run, directory)
-    keep_traces(scenario, directory)
+    keep_traces(trace_paths(scenario), directory)
     result = blank_result(run, directory)
     if (reason := obstacle(scenario) or obstacle_here(run)) is not None:
         result = replace(result, status="unsupported", reason=reason)
@@ -94,7 +94,7 @@ def _outcome(
     try:
         measured = measure(more)
         result = judge(blank, run, measured.measurements, measured.leg_bytes)
-        result = with_cautions(result, run)
+        result = with_cautions(result, cautions(run))
         if measured.trust is not None:
             result = with_trust(result, measured.trust)
     except RunUnsupportedError as lack:

@@ -42,17 +42,31 @@ TRACE_FIELDS = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps",
 """Fields of a direction that say which capacity its trace is."""
 
 
-def resolve_scenario(given: Scenario) -> Scenario:
+def resolve_scenario(given: Scenario, *, rule: bool = True) -> Scenario:
     """Return the scenario that is run, itself where it is plain already.
 
     What only the other clock has is left out. The legs' traces are read if there is a handover
     rule.
 
+    Args:
+        given: what is asked for.
+        rule: whether the handover rule is written out, too.
+
     Raises:
         SettingsError, TraceError: a trace is missing or wrong, or no leg ever has any capacity.
     """
-    begun = _without_rule(given)
-    if begun.handover is None:
+    begun = given.of_its_clock()
+    if begun.trace_offset_s:
+        begun = _with_offset(begun)
+    if begun.mobility:
+        begun = _with_mobility(begun)
+    xn_ms = begun.uplink_pdcp.xn_ms if begun.uplink_pdcp is not None else 0.0
+    if xn_ms and begun.mode in ("dc", "dc-duplicate"):
+        begun = _with_xn(begun, xn_ms)
+    is_wired = begun.server_delay_ms or begun.is_proxied
+    if begun.clock == "real" and is_wired and not begun.real.backhaul:
+        begun = _with_wired_link(begun)
+    if begun.handover is None or not rule:
         return begun
     rates = _rates(begun, "downlink")
     if begun.handover.case == "sp":
@@ -66,26 +80,10 @@ def handovers_of(given: Scenario) -> tuple[Handover, ...] | None:
     Raises:
         SettingsError, TraceError: as `resolve_scenario`.
     """
-    begun = _without_rule(given)
+    begun = resolve_scenario(given, rule=False)
     if begun.handover is None or begun.handover.case == "sp":
         return None
     return _plan(_rates(begun, "downlink"), begun.handover.rule()).handovers
-
-
-def _without_rule(given: Scenario) -> Scenario:
-    """Return a scenario with all but its handover rule written out."""
-    begun = given.of_its_clock()
-    if begun.trace_offset_s:
-        begun = _with_offset(begun)
-    if begun.mobility:
-        begun = _with_mobility(begun)
-    xn_ms = begun.uplink_pdcp.xn_ms if begun.uplink_pdcp is not None else 0.0
-    if xn_ms and begun.mode in ("dc", "dc-duplicate"):
-        begun = _with_xn(begun, xn_ms)
-    is_wired = begun.server_delay_ms or begun.is_proxied
-    if begun.clock == "real" and is_wired and not begun.real.backhaul:
-        begun = _with_wired_link(begun)
-    return begun
 
 
 @lru_cache(maxsize=MAX_CACHED)

@@ -36,6 +36,7 @@ from minitopo_dc.scenario.checks import (
 from minitopo_dc.scenario.flow import (
     DUAL_CONNECTIVITY,
     PROXIED,
+    FlowMode,
     FlowSettings,
     ResolvedFlow,
     UplinkPdcpSettings,
@@ -68,6 +69,8 @@ Core = Literal["auto", "native", "python"]
 SysctlName = Annotated[str, Field(pattern=r"^net\.[A-Za-z0-9_.-]+$")]
 """Only what a network namespace has of its own can be set for one run."""
 EarlierDownloads = Annotated[int, *within(0, 100)]
+BATCH = 64
+"""The datagrams that the real endpoints take in before a transmission (`udp_socket.BATCH`)."""
 SysctlValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9_. \t-]+$")]
 
 
@@ -113,6 +116,9 @@ class VirtualSettings(Settings):
     """CPU time of an end host for each datagram that it reads or sends."""
     client_cpu_us_per_packet: LeftOut[Microseconds | None] = None
     """The same of the clients alone; None: as `cpu_us_per_packet`."""
+    client_datagrams_per_read: LeftOut[Annotated[int, *within(1, BATCH)]] = BATCH
+    """The datagrams of those arrived that a client takes in before it sends: as the real endpoints;
+    one that takes fewer acknowledges more often (docs/virtual-clock.md)."""
     core: LeftOut[Core] = "auto"
     """Whether legs and bearers are computed in C or in Python; results are the same."""
     udp_memory: LeftOut[UdpMemory] = "modern"
@@ -253,17 +259,18 @@ class Scenario(Settings):
             # The mode distinguishes a duplicated run from a split one in every table.
             raise ValueError(f"{where}mode dc: pdcp.split duplicate is mode dc-duplicate")
         self._check_pdcp(flow, where)
+        mode = self._mode(flow.mode, flow.transport)
         if flow.paths is not None and flow.mode == "sc" and not where:
             if flow.paths.schedule or flow.paths.attempt_delay_ms is None:
                 raise ValueError("paths: mode sc has one path; allowed: attempt_delay_ms, initial")
-        elif flow.paths is not None and self._mode(flow) != "multipath":
+        elif flow.paths is not None and mode != "multipath":
             tunnels = " or ".join(PROXIED)
             raise ValueError(
                 f"{where}paths: mode {flow.mode} has no paths; "
                 f"allowed: multipath, and atsss with {tunnels}"
             )
         try:
-            self._plan(flow)
+            self._plan(mode, flow.paths)
         except SettingsError as error:
             raise ValueError(f"{where}paths.{error}") from None
 
@@ -282,15 +289,14 @@ class Scenario(Settings):
                         f"allowed: 1 to {len(self.legs)}"
                     )
 
-    def _plan(self, flow: FlowSettings | Scenario) -> PathPlan | None:
-        if self._mode(flow) != "multipath" and flow.paths is None:
+    def _plan(self, mode: FlowMode, paths: PathSchedule | None) -> PathPlan | None:
+        if mode != "multipath" and paths is None:
             return None
-        return (flow.paths or PathSchedule()).plan(len(self.legs), self.leg_numbers[0])
+        return (paths or PathSchedule()).plan(len(self.legs), self.leg_numbers[0])
 
-    def _mode(self, flow: FlowSettings | Scenario) -> Any:
+    def _mode(self, mode: Any, transport: str | None) -> FlowMode:
         """Return the mode of a flow; one that ends at a proxy is multipath up to there."""
-        proxied = is_proxied(flow.mode, flow.transport or self.transport)
-        return "multipath" if proxied else flow.mode
+        return "multipath" if is_proxied(mode, transport or self.transport) else mode
 
     def __reduce__(self) -> tuple[Callable[[dict[str, Any]], Scenario], tuple[dict[str, Any]]]:
         """Pickle as plain values: another process loads the plugins before their classes."""
@@ -467,7 +473,8 @@ class Scenario(Settings):
     def _resolve(self, flow: FlowSettings) -> ResolvedFlow:
         transport = flow.transport or self.transport
         options = self.options if transport == self.transport else {}
-        mode, plan, legs = self._mode(flow), self._plan(flow), self.leg_numbers
+        mode, legs = self._mode(flow.mode, flow.transport), self.leg_numbers
+        plan = self._plan(mode, flow.paths)
         down = downlink_pdcp(mode, flow.pdcp or self.pdcp)
         up = uplink_pdcp(mode, down, flow.uplink_pdcp or self.uplink_pdcp)
         return ResolvedFlow(

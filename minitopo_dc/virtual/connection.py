@@ -17,7 +17,7 @@ from minitopo_dc.runners.virtual import (
     VirtualFlow,
 )
 from minitopo_dc.runs.element_settings import client_legs
-from minitopo_dc.scenario import ResolvedFlow, Scenario
+from minitopo_dc.scenario import ResolvedFlow, Scenario, VirtualSettings
 from minitopo_dc.scenario.addresses import (
     SERVER_PORT,
     client_address,
@@ -101,10 +101,10 @@ class AnyConnection(ABC):
             sysctl=scenario.virtual.sysctl,
             earlier_downloads=scenario.virtual.earlier_downloads,
         )
-        self._make_hosts(scenario, flow, core)
+        self._make_hosts(scenario.virtual, flow, core)
 
     @abstractmethod
-    def _make_hosts(self, scenario: Scenario, flow: ResolvedFlow, core: Core) -> None:
+    def _make_hosts(self, virtual: VirtualSettings, flow: ResolvedFlow, core: Core) -> None:
         """Make both end hosts, and `ends`, the transport on them."""
 
     def _flow(self, source: Address, destination: Address, dscp: int = 0) -> Flow:
@@ -155,9 +155,8 @@ class AnyConnection(ABC):
         """Release the flow's resources at the end of the run, whether it failed or not."""
 
 
-def cpu_ns(scenario: Scenario) -> tuple[int, int]:
+def cpu_ns(virtual: VirtualSettings) -> tuple[int, int]:
     """Return how long (ns) a packet occupies the client's CPU, and the server's."""
-    virtual = scenario.virtual
     own = virtual.client_cpu_us_per_packet
     each = virtual.cpu_us_per_packet
     return round((each if own is None else own) * 1000), round(each * 1000)
@@ -170,11 +169,12 @@ class SansIoConnection(AnyConnection):
     whole_packets = False
     ends: VirtualConnection
 
-    def _make_hosts(self, scenario: Scenario, flow: ResolvedFlow, core: Core) -> None:
-        client_cpu, server_cpu = cpu_ns(scenario)
-        self.client_host = core.host(self.uplinks, cpu_ns=client_cpu)
+    def _make_hosts(self, virtual: VirtualSettings, flow: ResolvedFlow, core: Core) -> None:
+        client_cpu, server_cpu = cpu_ns(virtual)
+        batch = virtual.client_datagrams_per_read
+        self.client_host = core.host(self.uplinks, cpu_ns=client_cpu, batch=batch)
         self.server_host = core.host(self.downlinks, cpu_ns=server_cpu)
-        if scenario.virtual.udp_memory == "linux-4.15":
+        if virtual.udp_memory == "linux-4.15":
             self.client_host.free_quarters_only()
             self.server_host.free_quarters_only()
         transport = get_runner(flow.transport).virtual()

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from minitopo_dc.link import WifiPath
 from minitopo_dc.router.native import native_obstacle
-from minitopo_dc.runners.virtual import EndpointInC
 from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.element import ElementSettings
-from minitopo_dc.scenario.scenario import VirtualSettings
+from minitopo_dc.scenario.scenario import BATCH, VirtualSettings
 from minitopo_dc.virtual.element import VirtualElement
 from minitopo_dc.virtual.host import EndHost
 from minitopo_dc.virtual.native import NativeHost, VirtualNativeElement, VirtualNativeLoop
 from minitopo_dc.virtual.network import Flow, VirtualLoop
+
+if TYPE_CHECKING:
+    from minitopo_dc.runners.virtual import EndpointInC
 
 
 class Core:
@@ -59,10 +61,10 @@ class Core:
             follows=self._follows,
         )
 
-    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> EndHost:
+    def host(self, flows: Sequence[Flow], *, cpu_ns: int, batch: int = BATCH) -> EndHost:
         """Return an end host that sends on `flows`."""
-        if not self._is_native or cpu_ns or self._observed:
-            return EndHost(self.loop, flows, cpu_ns=cpu_ns)
+        if not self._is_native or cpu_ns or batch != BATCH or self._observed:
+            return EndHost(self.loop, flows, cpu_ns=cpu_ns, batch=batch)
         return NativeHost(self.loop, flows)
 
     def join(self, ends: Sequence[tuple[EndHost, Iterable[Flow]]]) -> None:
@@ -71,11 +73,9 @@ class Core:
         It can where no host takes CPU time or is observed, and all endpoints are picoquic's.
         """
         joined = [
-            (host, host.endpoint, gets)
+            (host, cast("EndpointInC", host.endpoint), gets)
             for host, gets in ends
-            if isinstance(host, NativeHost)
-            and isinstance(host.endpoint, EndpointInC)
-            and host.endpoint.in_c
+            if isinstance(host, NativeHost) and getattr(host.endpoint, "in_c", False)
         ]
         if len(joined) == len(ends):
             for host, endpoint, gets in joined:

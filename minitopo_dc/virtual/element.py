@@ -33,14 +33,16 @@ from minitopo_dc.virtual.network import Flow, Packet, Take, VirtualLoop, Waiting
 T = TypeVar("T")
 
 
-class PduOnLeg(Pdu[Packet]):
+class VirtualPdu(Pdu[Packet]):
     """A PDU on its way to the other element; of its number a real one has the end, its SN."""
 
     __slots__ = ("_arrive", "bearer")
 
-    def __init__(self, bearer: int, arrive: Callable[[PduOnLeg], None], *fields: Any) -> None:
-        """Take a bearer's number, who takes what crosses the leg, and the fields of a `Pdu`."""
-        super().__init__(*fields)
+    def __init__(
+        self, bearer: int, arrive: Callable[[VirtualPdu], None], sdu: Packet, size: int
+    ) -> None:
+        """Take a bearer's number, who takes what crosses a leg, a packet and its bytes."""
+        super().__init__(sdu, size)
         self.bearer = bearer
         self._arrive = arrive
 
@@ -114,7 +116,7 @@ class VirtualElement(AnyElement):
         self._peer = self
         legs = {leg.leg: self._leg_driver(leg) for leg in settings.legs}
         self._assemble(legs, {number: driver.leg for number, driver in legs.items()}, loop)
-        self._incoming: dict[Flow, Callable[[PduOnLeg], None]] = {}
+        self._incoming: dict[Flow, Callable[[VirtualPdu], None]] = {}
         self._started = loop.now
 
     def _leg_driver(self, leg: ElementLeg) -> LegDriver:
@@ -130,7 +132,7 @@ class VirtualElement(AnyElement):
         return driver
 
     def _answer(
-        self, line: WaitingLine[Packet], mtu: int | None, packet: Packet | PduOnLeg
+        self, line: WaitingLine[Packet], mtu: int | None, packet: Packet | VirtualPdu
     ) -> None:
         """Tell the source of a packet of a leg's MTU, when it has sent what it is sending."""
         sdu = packet if isinstance(packet, Packet) else packet.sdu
@@ -190,7 +192,7 @@ class VirtualElement(AnyElement):
         facts = classify_udp(packet.data, packet.flow.dscp) if needs_facts else None
         driver.push(packet, packet.size, self._loop.now, facts)
 
-    def arrive(self, arrived: PduOnLeg) -> None:
+    def arrive(self, arrived: VirtualPdu) -> None:
         """Take a PDU that crossed a leg of the other element."""
         flow = arrived.sdu.flow
         if arrived.sdu.moments is not None:
@@ -225,11 +227,11 @@ class VirtualElement(AnyElement):
     def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:
         header = sn_format(bearer.pdcp.sn_bits).size
 
-        def make(leg: int, count: int, sn: int, sdu: Packet, size: int) -> PduOnLeg:
+        def make(sdu: Packet, size: int) -> VirtualPdu:
             sdu = sdu.separate() if self._follows else sdu
-            return PduOnLeg(bearer.bearer, self._peer.arrive, leg, count, sn, sdu, size)
+            return VirtualPdu(bearer.bearer, self._peer.arrive, sdu, size)
 
-        def carry(pdu: Any, _leg: LegDriver) -> tuple[PduOnLeg, int]:
+        def carry(pdu: Any, _leg: LegDriver) -> tuple[VirtualPdu, int]:
             return pdu, pdu.size + header
 
         legs = [self._legs[number] for number in bearer.legs]
@@ -248,16 +250,12 @@ class VirtualElement(AnyElement):
         take = self._without_bearer(flow, driver)
         return driver.leg, lambda report, _now: take(Packet(flow, report))
 
-    def _reorder(self, flow: Flow) -> Callable[[PduOnLeg], None]:
+    def _reorder(self, flow: Flow) -> Callable[[VirtualPdu], None]:
         driver = driver_of(flow, self._settings.receive, self._receive)
         if driver is None:
             raise LookupError(f"{self._settings.host}: a PDU that no bearer receives")
-        return delayed(self._loop, self._processing, partial(self._take_pdu, driver))
-
-    def _take_pdu(self, driver: ReceiveDriver, pdu: PduOnLeg) -> None:
-        """Give a PDU that crossed a leg to its bearer, whose ends have their legs in one order."""
-        count, sdu = pdu.count, pdu.sdu
-        driver.push(count, sdu, sdu.size, pdu.leg, self._loop.now, count=count)
+        # The ends of a bearer have their legs in one order.
+        return delayed(self._loop, self._processing, lambda pdu: driver.push(pdu, self._loop.now))
 
 
 def driver_of(flow: Flow, bearers: Any, drivers: Any) -> Any:
@@ -269,7 +267,9 @@ def driver_of(flow: Flow, bearers: Any, drivers: Any) -> Any:
 def _noting(leg: int) -> Served:
     """Return what notes the moments of packets on a leg."""
 
-    def note(packet: Packet | PduOnLeg, joined: int, begun: int, carried: int, ready: int) -> None:
+    def note(
+        packet: Packet | VirtualPdu, joined: int, begun: int, carried: int, ready: int
+    ) -> None:
         moments = (packet if isinstance(packet, Packet) else packet.sdu).moments
         if moments is not None:  # a report has none
             moments.leg, moments.joined = leg, joined

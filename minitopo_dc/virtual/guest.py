@@ -11,7 +11,7 @@ from typing import Literal
 from minitopo_dc.linux_guest.guest import Frame, Guest
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runners.virtual import GuestFlow
-from minitopo_dc.scenario import ResolvedFlow, Scenario
+from minitopo_dc.scenario import ResolvedFlow, VirtualSettings
 from minitopo_dc.virtual.connection import AnyConnection, cpu_ns
 from minitopo_dc.virtual.core import Core
 from minitopo_dc.virtual.element import VirtualElement, delayed
@@ -31,19 +31,19 @@ class GuestConnection(AnyConnection):
     whole_packets = True
     ends: GuestFlow
 
-    def _make_hosts(self, scenario: Scenario, flow: ResolvedFlow, core: Core) -> None:
+    def _make_hosts(self, virtual: VirtualSettings, flow: ResolvedFlow, core: Core) -> None:
         transport = get_runner(flow.transport).guest()
         assert transport is not None  # `run_obstacle` has asked
         self.ends = transport(self.facts)
         loop = core.loop
         self._guest: Guest | None = None
         self._timer = loop.timer(self._run)
-        client_cpu, server_cpu = cpu_ns(scenario)
+        client_cpu, server_cpu = cpu_ns(virtual)
         self._client = GuestHost(loop, client_cpu, self._inject)
         self._server = GuestHost(loop, server_cpu, self._inject)
         self._proxy = GuestHost(loop, server_cpu, self._inject)
         self._last_card = len(self.uplinks) + (self.facts.proxy_address is not None)
-        self._destination = DESTINATION[scenario.ip_version]
+        self._destination = DESTINATION[ip_address(self.facts.server_address[0]).version]
         self._ways: dict[tuple[int, bytes], Flow] = {}
         far = 0 if self.facts.proxy_address is None else self._last_card
         for card, (down, up) in enumerate(zip(self.downlinks, self.uplinks, strict=True), start=1):

@@ -6,14 +6,13 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 from minitopo_dc.runners.virtual import Address, Received, Sent, VirtualEndpoint
+from minitopo_dc.scenario.scenario import BATCH
 from minitopo_dc.units import NS_PER_US
 from minitopo_dc.virtual.network import Flow, Packet, VirtualLoop, WaitingLine
 
 LINUX_RECEIVE_BUFFER = 212_992
 """The default of Linux in bytes, net.core.rmem_default (and of the papers' 'QUIC default', thesis
 table 4.4)."""
-BATCH = 64
-"""The datagrams read in one step, as by the real endpoints (`udp_socket.BATCH`)."""
 
 
 class ReceiveBuffer:
@@ -84,13 +83,16 @@ class EndHost:
     """A process on one CPU between its sockets and its endpoint.
 
     - The CPU takes `cpu_ns` to read a datagram and `cpu_ns` to send one, one after the other.
-    - With `cpu_ns` above 0, each step reads one datagram, and those that arrive meanwhile wait in
-      the receive buffers of their sockets. With 0, datagrams are read as they arrive, in steps of
-      up to 64 (as by the real endpoints), and no receive buffer overflows.
+    - A step reads up to `batch` datagrams of those that have arrived, and what the endpoint answers
+      leaves when all of them have been read.
+    - With `cpu_ns` above 0, those that arrive meanwhile wait in the receive buffers of their
+      sockets. With 0, no receive buffer overflows.
     - Datagrams of several sockets are read in the order of their arrival.
     """
 
-    def __init__(self, loop: VirtualLoop, flows: Sequence[Flow], *, cpu_ns: int) -> None:
+    def __init__(
+        self, loop: VirtualLoop, flows: Sequence[Flow], *, cpu_ns: int = 0, batch: int = BATCH
+    ) -> None:
         """Make a host that sends on `flows`, once `endpoint` is set; a socket for each source."""
         self.endpoint: VirtualEndpoint
         self._received_bytes = 0
@@ -103,7 +105,7 @@ class EndHost:
         self._waiting: deque[Received] = deque()
         self._cpu = cpu_ns
         self._busy_until = loop.now
-        self._batch = 1 if cpu_ns else BATCH
+        self._batch = batch
         self._timer = loop.timer(self._run)
         self._departures = WaitingLine[Packet](loop, lambda packet: packet.flow.enter(packet))
 

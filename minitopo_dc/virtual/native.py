@@ -174,7 +174,7 @@ class NativeHost(EndHost):
 
     def __init__(self, loop: VirtualNativeLoop, flows: Sequence[Flow]) -> None:
         """Make a host that sends on `flows`, once `endpoint` is set."""
-        super().__init__(loop, flows, cpu_ns=0)
+        super().__init__(loop, flows)
         self._native = loop
         self.fail = loop.fail
         self._pointer: Any = None

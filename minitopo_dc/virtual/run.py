@@ -29,12 +29,11 @@ from minitopo_dc.results.run_result import (
 )
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.guest_programs import ProgramsFlow, Take
-from minitopo_dc.runs.check import check_scenario, runners_of
+from minitopo_dc.runs.check import check_scenario, has_guest
 from minitopo_dc.runs.perform import Measured, RunFailedError, RunUnsupportedError, perform
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.connection import AnyConnection
 from minitopo_dc.virtual.core import core_obstacle
-from minitopo_dc.virtual.guest import GuestConnection
 from minitopo_dc.virtual.testbed import VirtualTestbed
 from minitopo_dc.workloads import Download, Measurement
 from minitopo_dc.workloads.command import escaped
@@ -50,21 +49,24 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
     Raises:
         OSError: `directory` cannot be written.
     """
-    known = facts(scenario)
+    known = facts(has_guest=has_guest(scenario.resolved_flows))
     return perform(scenario, directory, facts=known, obstacle=core_obstacle, measure=_measure)
 
 
-def facts(scenario: Scenario) -> dict[str, Any]:
-    """Return what the numbers may depend on: versions, but no property of the machine."""
+def facts(*, has_guest: bool) -> dict[str, Any]:
+    """Return what the numbers may depend on: versions, but no property of the machine.
+
+    Args:
+        has_guest: whether a flow's hosts are in a guest, whose parts have versions, too.
+    """
     versions = {
         "clock": "virtual",
         "python": platform.python_version(),
         "packages": _versions(),
     }
-    in_guest = any(runner.guest() for runner in runners_of(scenario))
     return (
         {**versions, "linux_guest": linux_guest.facts()}
-        if in_guest and linux_guest.find()
+        if has_guest and linux_guest.find()
         else versions
     )
 
@@ -76,11 +78,10 @@ def _versions() -> dict[str, str]:
 
 
 def _measure(scenario: Scenario, directory: Path, details: dict[str, Any]) -> Measured:
-    testbed = VirtualTestbed(scenario, directory)
+    testbed, in_guest = VirtualTestbed(scenario, directory), has_guest(scenario.resolved_flows)
     details["core"] = testbed.core.name
-    has_guest = any(isinstance(connection, GuestConnection) for connection in testbed.connections)
     try:
-        with garbage_collection_off(), one_processor() if has_guest else nullcontext():
+        with garbage_collection_off(), one_processor() if in_guest else nullcontext():
             testbed.run()
     except GuestError as error:
         # What the scenario asks for may end a guest, too: then another one boots.
@@ -210,7 +211,11 @@ def run_programs(
         How it went. Failed when the server was not ready, or the guest died or hangs.
     """
     scenario.save(directory / "scenario.yaml")
-    write_json(directory / "environment.json", facts(scenario), synced=False)
+    write_json(
+        directory / "environment.json",
+        facts(has_guest=has_guest(scenario.resolved_flows)),
+        synced=False,
+    )
     testbed = VirtualTestbed(scenario, directory)
     [connection] = testbed.connections
     flow = connection.ends

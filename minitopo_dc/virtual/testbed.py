@@ -13,7 +13,7 @@ from minitopo_dc.files import CsvFile
 from minitopo_dc.router.recorder import Recorder, SeriesWriter
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runs.element_settings import router_settings
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario import Scenario, VirtualSettings
 from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.scenario.element import wifi_paths
 from minitopo_dc.units import NS_PER_S
@@ -117,13 +117,13 @@ def _whole(packet: Packet) -> bytes:
 AnyLog = PacketLog | HostCapture
 
 
-def packet_logs(scenario: Scenario, directory: Path, loop: VirtualLoop) -> Iterator[AnyLog]:
-    """Yield the files that a scenario asks for."""
-    for host in scenario.virtual.capture:
+def packet_logs(virtual: VirtualSettings, directory: Path, loop: VirtualLoop) -> Iterator[AnyLog]:
+    """Yield the files that the settings ask for."""
+    for host in virtual.capture:
         yield HostCapture(directory, host, loop)
-    if scenario.virtual.packet_trace:
+    if virtual.packet_trace:
         yield PacketLog(directory, loop, of_delays=False)
-    if scenario.virtual.packet_delays:
+    if virtual.packet_delays:
         yield PacketLog(directory, loop, of_delays=True)
 
 
@@ -204,7 +204,7 @@ class VirtualTestbed:
         for connection in self.connections:
             connection.attach(self.gnb, self.ue)
             self.core.join(connection.hosts())
-        self._logs = [self._tap(log) for log in packet_logs(scenario, directory, self.loop)]
+        self._logs = [self._tap(log) for log in packet_logs(scenario.virtual, directory, self.loop)]
         self._recorder = self._record(directory)
 
     def run(self) -> None:

@@ -51,7 +51,7 @@ def quic(preset: str, **options: Any) -> Fields:
 
 def busy(us: float) -> Fields:
     """Return a client whose CPU takes so many microseconds for a packet."""
-    return {"virtual": {"client_cpu_us_per_packet": us}}
+    return {"virtual": {"client_cpu_us_per_packet": us, "client_datagrams_per_read": 1}}
 
 
 def logged(ways: Mapping[str, Fields]) -> dict[str, Fields]:

@@ -58,7 +58,7 @@ def quic(receive_buffer_bytes: int) -> Change:
     """Return aioquic of 2020 with a receive buffer."""
     return {
         "options": {"receive_buffer_bytes": receive_buffer_bytes},
-        "virtual": {"client_cpu_us_per_packet": 200},  # see above
+        "virtual": {"client_cpu_us_per_packet": 200, "client_datagrams_per_read": 1},  # see above
     }
 
 

@@ -194,6 +194,11 @@ def _of_legs(**downlink: Any) -> Change:
     return lambda made, _: made.evolve(legs=[leg.evolve(downlink=downlink) for leg in made.legs])
 
 
+def _of_hosts(**virtual: int) -> Change:
+    """Return a change of the machines at both ends."""
+    return lambda made, _: made.evolve(virtual=virtual)
+
+
 def _farther_first(made: dc.Scenario, _way: str) -> dc.Scenario:
     """Return a scenario whose primary leg and initial path are the other leg."""
     other = 2 if made.legs[0].downlink.delay_ms <= made.legs[1].downlink.delay_ms else 1
@@ -251,7 +256,8 @@ OF_WAYS: Mapping[str, Change] = {
     "receiver: knows each leg's order": _of_dual(legs_keep_order=True),
     "DRX: on": _of_legs(rlc={"drx": DRX}),
     "uplink: two grants": _second_grant,
-    "end hosts: 2 us a packet": lambda made, _: made.evolve(virtual={"cpu_us_per_packet": 2}),
+    "end hosts: 20 us a packet": _of_hosts(cpu_us_per_packet=20),
+    "client: reads one datagram at a time": _of_hosts(client_datagrams_per_read=1),
 }
 OF_BEARERS: Mapping[str, Change] = {
     "two connections of half the size": _halves,

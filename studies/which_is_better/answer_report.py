@@ -58,7 +58,7 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     if "radio" in ran:
         yield "The radio population read otherwise, picoquic", readings(runs)
     for experiment, population in EXPERIMENTS.items():
-        if experiment in ran:
+        if {experiment, population} <= ran:
             table = tornado(runs, experiment, population)
             yield f"What decides: {experiment}", [table, figure_of(table)]
     if "others" in ran:

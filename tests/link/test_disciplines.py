@@ -13,6 +13,7 @@ from minitopo_dc.link.codel import CoDel
 from minitopo_dc.link.discipline import (
     AtQueue,
     Ecn,
+    LegPacket,
     QueueDiscipline,
     Red,
     Step,
@@ -187,7 +188,7 @@ def test_dualpi2_couples_both_queues() -> None:
 
 def test_dualpi2_steps_by_the_formula() -> None:
     """A packet that has waited 30 ms at the first step, 15 ms after the first look."""
-    dual, packet = DualPi2(), (None, 1500, False, 1, 0, Ecn.ECT_0)
+    dual, packet = DualPi2(), LegPacket(None, 1500, 1, 0, lost=False, ecn=Ecn.ECT_0)
     dual.choose([packet], 15 * MS)
     dual.choose([packet], 30 * MS)
     alpha, beta = 0.1 * 0.015 / 0.1**2, 0.3 / 0.1

@@ -90,10 +90,10 @@ class DrivenLeg(NativeLeg, AnyLeg[int]):
 class DrivenReceiver(NativeReceiver):
     """A receiving entity."""
 
-    def push(self, sn: int, sdu: int, leg: int, now: int, count: int | None = None) -> bool:
-        """Take a data PDU that arrived on `leg` at `now`; return False if it is discarded."""
-        true = -1 if count is None else count
-        return bool(self._lib.receive_push_number(self.pointer, sn, true, sdu, leg, now))
+    def push(self, pdu: Pdu[int], now: int) -> bool:
+        """Take a data PDU that arrived on its leg at `now`; return False if it is discarded."""
+        numbers = pdu.sn, pdu.count, pdu.sdu, pdu.leg
+        return bool(self._lib.receive_push_number(self.pointer, *numbers, now))
 
     def poll(self, now: int) -> list[int]:
         """Return the SDUs to hand to upper layers, in order."""
@@ -171,4 +171,4 @@ class DrivenTransmitter(NativeTransmitter):
         number = self._ffi.new("uintptr_t *")
         self._lib.transmit_settle(self.pointer, now)
         while self._lib.transmit_poll_number(self.pointer, leg, count, number):
-            yield Pdu(leg[0], count[0], count[0] & self._mask, number[0])
+            yield Pdu(number[0], leg=leg[0], count=count[0], sn=count[0] & self._mask)

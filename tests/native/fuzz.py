@@ -22,6 +22,7 @@ from minitopo_dc.native.pdcp import DELIVERIES
 from minitopo_dc.pdcp import (
     FlowControl,
     LegReception,
+    Pdu,
     Report,
     SduBuffer,
     Timer,
@@ -56,7 +57,7 @@ def receiver(rng: Random, steps: int) -> None:
         sn, leg = (sn + jump) % 2**bits, rng.randrange(legs)
         now += rng.choice((0, 0, 1, 10**6, rng.getrandbits(40)))
         counts.push(sn, rng.randint(0, 65535), leg)
-        entity.push(sn, sdu, leg, now)
+        entity.push(Pdu(sdu, leg=leg, sn=sn), now)
         if rng.random() < 0.3:
             entity.poll(now)
     entity.status(rng.choice((5, 6, 1500, 9000)))

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from minitopo_dc.errors import InputError
 from minitopo_dc.native.pdcp import DELIVERIES
-from minitopo_dc.pdcp import INFINITE, ReceivingEntity, ReportMaker, Timer, sn_format
+from minitopo_dc.pdcp import INFINITE, Pdu, ReceivingEntity, ReportMaker, Timer, sn_format
+from minitopo_dc.pdcp.codec import NO_COUNT
 from tests.native.driven import DrivenReceiver, DrivenReports
 from tests.native.extension import EXAMPLES, needs_native
 from tests.pdcp.receiving.test_t_reordering import FIRST_GAP_LATE
@@ -47,9 +48,9 @@ def test_an_entity_does_what_its_twin_does(data: st.DataObject) -> None:
             sn, leg = count % numbers.modulus, data.draw(st.integers(0, legs - 1))
             maker.push(sn, 100 + sdu, leg)
             reports.push(sn, 100 + sdu, leg)
-            true = data.draw(st.sampled_from([count, None]))
-            kept = python.push(sn, sdu, leg, now, true)
-            assert native.push(sn, sdu, leg, now, true) == kept
+            true = data.draw(st.sampled_from([count, NO_COUNT]))
+            kept = python.push(Pdu(sdu, leg=leg, sn=sn, count=true), now)
+            assert native.push(Pdu(sdu, leg=leg, sn=sn, count=true), now) == kept
         assert native.desynchronised == python.desynchronised
         assert native.poll(now) == python.poll(now)
         assert native.variables() == (python.rx_deliv, python.rx_next, python.rx_reord)
@@ -64,7 +65,7 @@ def test_an_entity_does_what_its_twin_does(data: st.DataObject) -> None:
 def test_the_first_window_of_an_adaptive_timer_begins_with_the_first_gap() -> None:
     native = DrivenReceiver(sn_format(18), t_reordering=ADAPTIVE, legs=2, legs_keep_order=True)
     for count, now in FIRST_GAP_LATE:
-        native.push(count, count, 0, now)
+        native.push(Pdu(count, leg=0, sn=count), now)
     assert native.statistics().t_reordering_ns == 200 * MS
 
 
@@ -75,8 +76,8 @@ def test_it_stays_the_same_across_wraps_of_the_sequence_number(timer: Timer) -> 
     for step in range(20_000):
         now, count = step * MS, step ^ (3 if step % 50 < 20 else 0)
         if step % 97:
-            native.push(count % 4096, step, step % 2, now)
-            python.push(count % 4096, step, step % 2, now)
+            native.push(Pdu(step, leg=step % 2, sn=count % 4096), now)
+            python.push(Pdu(step, leg=step % 2, sn=count % 4096), now)
         assert native.poll(now) == python.poll(now)
     assert native.statistics() == python.statistics()
 
@@ -103,8 +104,8 @@ def test_more_than_half_the_numbers_within_t_reordering_makes_it_discard_new_pdu
     for count in range(2 * rate):
         if count not in lost:
             now = count * 1000 * MS // rate
-            kept = native.push(count % 4096, count, 0, now)
-            assert python.push(count % 4096, count, 0, now) == kept
+            kept = native.push(Pdu(count, leg=0, sn=count % 4096), now)
+            assert python.push(Pdu(count, leg=0, sn=count % 4096), now) == kept
             refused += not kept
     assert native.statistics() == python.statistics()
     assert refused >= least

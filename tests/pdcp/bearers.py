@@ -13,6 +13,7 @@ from minitopo_dc.pdcp import (
     HoldingStatistics,
     LegFailures,
     LegView,
+    Pdu,
     ReceivingEntity,
     Recovery,
     ReportMaker,
@@ -127,7 +128,7 @@ class Bearer:
                 for sn, sdu in leg.poll(self.now):
                     if not self.loses(number, self.now):
                         self.maker.push(sn, SIZE, number)
-                        self.receiver.push(sn, sdu, number, self.now)
+                        self.receiver.push(Pdu(sdu, leg=number, sn=sn), self.now)
             self.delivered += [(self.now, sdu) for sdu in self.receiver.poll(self.now)]
             timeout = self.entity.next_timeout()
             if self._report() or (timeout is not None and timeout <= self.now):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from minitopo_dc.link import AnyLeg
-from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, Timer, TransmittingEntity, sn_format
+from minitopo_dc.pdcp import Pdu, ReceivingEntity, ReportMaker, Timer, TransmittingEntity, sn_format
 
 MS = 1_000_000
 SIZE = 1500
@@ -95,7 +95,7 @@ class SharedLegs:
                 bearer = self.bearers[of]
                 bearer.arrived.add(sdu)
                 bearer.maker.push(sn, SIZE, number)
-                bearer.receiver.push(sn, sdu, number, self.now)
+                bearer.receiver.push(Pdu(sdu, leg=number, sn=sn), self.now)
             for of, _, sdu in leg.dropped():
                 self.bearers[of].gone.add(sdu)
         for bearer in self.bearers:

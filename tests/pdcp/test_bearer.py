@@ -14,6 +14,7 @@ from minitopo_dc.pdcp import (
     DISCARD_TIMER_MS,
     INFINITE,
     T_REORDERING_MS,
+    Pdu,
     ReceivingEntity,
     Timer,
     TransmittingEntity,
@@ -100,7 +101,7 @@ def test_one_lost_pdu_at_25000_a_second_is_exactly_one_missing(bits: int) -> Non
     for number in range(50_000):
         now = number * 40_000
         if number != lost:
-            assert entity.push(number % (1 << bits), number, number % 2, now)
+            assert entity.push(Pdu(number, leg=number % 2, sn=number % (1 << bits)), now)
         delivered += entity.poll(now)
     assert delivered == [number for number in range(50_000) if number != lost]
     statistics = entity.statistics()
@@ -124,7 +125,7 @@ def carry(
             in_flight.append((now + delays[pdu.leg], pdu.sdu, pdu.sn, pdu.leg))
     delivered: list[int] = []
     for arrival, number, sn, leg in sorted(in_flight):
-        receiver.push(sn, number, leg, arrival)
+        receiver.push(Pdu(number, leg=leg, sn=sn), arrival)
         delivered += receiver.poll(arrival)
     return delivered
 
@@ -163,5 +164,5 @@ def test_a_datagram_crosses_a_bearer_unchanged(bits: int) -> None:
     on_the_leg = append_trailer(pdu.sdu, header_format.encode(pdu.sn))
     assert len(on_the_leg) == len(sent) + header_format.size
     header, sdu = split_trailer(on_the_leg, header_format.size)
-    entity.push(header_format.decode(header), sdu, pdu.leg, 0)
+    entity.push(Pdu(sdu, leg=pdu.leg, sn=header_format.decode(header)), 0)
     assert entity.poll(0) == [sent]

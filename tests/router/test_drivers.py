@@ -106,7 +106,11 @@ def driving(entity: Any, loop: Loop, *legs: Any) -> TransmitDriver:
 
 def sending(follows_legs: bool, takes: bool = True) -> tuple[TransmitDriver, Leg, Loop]:
     """Of an entity that makes a PDU at each poll until two are made, and drops one."""
-    pdus, loop, leg = [Pdu(0, 0, 0, "first"), Pdu(0, 1, 1, "second")], Loop(), Leg()
+    pdus, loop, leg = (
+        [Pdu("first", leg=0, count=0), Pdu("second", leg=0, count=1, sn=1)],
+        Loop(),
+        Leg(),
+    )
     entity: Any = SimpleNamespace(
         next_timeout=lambda: None,
         follows_legs=follows_legs,
@@ -153,7 +157,8 @@ def test_an_sdu_goes_on_once_with_its_bytes_counted_and_a_copy_is_dropped() -> N
     driver = ReceiveDriver(1, entity, loop, reports=reports)
     late, first, copy = HeldPdu(1, 1), HeldPdu(1, 0), HeldPdu(1, 0)
     for leg, sdu in enumerate((late, first, copy)):
-        driver.push(sdu.number, sdu, 100 + leg, leg % 2, 5, count=sdu.number + 4096)
+        number = sdu.number
+        driver.push(Pdu(sdu, 100 + leg, leg % 2, number + 4096, number), 5)
     assert [sdu.accepted for sdu in (late, first, copy)] == [True, True, False]
     assert [sdu.dropped for sdu in (late, first, copy)] == [False, False, True]
     assert driver.statistics().delivered_bytes == 200

@@ -66,6 +66,14 @@ def test_a_row_a_source_and_interval_is_written(tmp_path: Path) -> None:
     ]
 
 
+def test_a_row_is_in_its_file_at_once_where_the_writer_may_be_killed(tmp_path: Path) -> None:
+    path = tmp_path / "series.csv"
+    series = Series(path, "leg", {1: lambda: {"packets": 2}}, buffering=1)
+    series.write(7)
+    assert path.read_text().splitlines() == ["time_ns,leg,packets", "7,1,2"]
+    series.close()
+
+
 def test_bearers_over_different_legs_have_the_columns_of_all(tmp_path: Path) -> None:
     bearers = [{"bearer": 1, "legs": [1]}, {"bearer": 3, "legs": [2]}]
     legs = [{"leg": n, "interface": f"ue-leg{n}", "seed": "", "radio": RADIO} for n in (1, 2)]

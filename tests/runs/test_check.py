@@ -16,7 +16,6 @@ from minitopo_dc.runs.check import (
     check_rows,
     check_scenario,
     obstacle_here,
-    runners_of,
 )
 from minitopo_dc.scenario import Clock, Scenario, resolve_scenario
 from minitopo_dc.trace import TraceError
@@ -68,7 +67,7 @@ def command(*words: str) -> dict[str, Any]:
 def test_what_can_be_run_is_accepted(fields: dict[str, Any], transports: list[str]) -> None:
     wanted = scenario(**fields)
     check_fields(wanted)
-    assert [runner.name for runner in runners_of(wanted)] == transports
+    assert [flow.transport for flow in wanted.resolved_flows] == transports
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.results.kept_scenario import keep_traces, run_id, with_kept_traces
+from minitopo_dc.files import write_version
+from minitopo_dc.results.kept_scenario import keep_traces, load_as_run, run_id, trace_paths
 from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.core import core_of
@@ -47,9 +48,11 @@ def test_a_recorded_load_is_kept_with_a_run_and_counts_by_its_content(tmp_path: 
     assert run_id(shared) == run_id(other)
     run = tmp_path / "runs" / "one"
     run.mkdir(parents=True)
-    keep_traces(shared, run)
+    write_version(run)
+    shared.save(run / "scenario.yaml")
+    keep_traces(trace_paths(shared), run)
     recorded.unlink()
-    kept = with_kept_traces(shared, run)
+    kept = load_as_run(run)
     assert kept.cells[0].background[0].trace != shared.cells[0].background[0].trace
     kept.read_traces()
     with pytest.raises(SettingsError, match=r"load\.csv: No such file"):

@@ -10,7 +10,7 @@ import pytest
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.judge import blank_result, judge, ok_result
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.check import check_fields, runners_of
+from minitopo_dc.runs.check import check_fields
 from minitopo_dc.runs.element_settings import client_legs, router_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Measurement
@@ -89,7 +89,11 @@ def test_a_bearer_takes_protocol_port_and_interface_of_its_flow_if_that_has_one(
     third = {"mode": "multipath", "transport": "mptcp"}
     fields: dict[str, Any] = {"split_uplink": True, "workload": {"duration_s": 3}}
     wanted = scenario({"mode": "dc"}, second, third, **fields)
-    assert [runner.name for runner in runners_of(check_fields(wanted))] == ["quic", "tcp", "mptcp"]
+    assert [flow.transport for flow in check_fields(wanted).resolved_flows] == [
+        "quic",
+        "tcp",
+        "mptcp",
+    ]
     assert client_legs(wanted.resolved_flows[2], len(wanted.legs)) == (1, 2)
     down, up = (host.transmit for host in router_settings(wanted, tmp_path))
     assert [(it.bearer, it.match.protocol, it.match.source_port, it.interface) for it in down] == [

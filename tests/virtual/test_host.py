@@ -85,10 +85,10 @@ class Counting:
 
 
 def counting_host(
-    cpu_us: int, limit: int = 212_992, again_ns: int = 1_000_000
+    cpu_us: int, limit: int = 212_992, again_ns: int = 1_000_000, batch: int = 64
 ) -> tuple[VirtualLoop, EndHost, Counting]:
     loop = VirtualLoop()
-    host = EndHost(loop, [Flow(HERE, THERE)], cpu_ns=cpu_us * US)
+    host = EndHost(loop, [Flow(HERE, THERE)], cpu_ns=cpu_us * US, batch=batch)
     host.set_receive_buffer(limit)
     host.endpoint = endpoint = Counting(again_ns)
     return loop, host, endpoint
@@ -134,18 +134,20 @@ def test_memory_is_freed_by_quarters_and_but_for_linux_4_15_when_all_was_read(
 
 
 @pytest.mark.parametrize(
-    ("cpu_us", "number", "first", "drops"),
+    ("cpu_us", "batch", "number", "first", "drops"),
     [
-        (0, 10, [(0, 10)], 0),
-        (0, 200, [(0, 64), (0, 64), (0, 64), (0, 8)], 0),
-        (100, 3, [(0, 1), (100 * US, 1), (200 * US, 1)], 0),
-        (100, 200, [(0, 1), (100 * US, 1)], 108),
+        (0, 64, 10, [(0, 10)], 0),
+        (0, 64, 200, [(0, 64), (0, 64), (0, 64), (0, 8)], 0),
+        (0, 1, 3, [(0, 1), (0, 1), (0, 1)], 0),
+        (100, 1, 3, [(0, 1), (100 * US, 1), (200 * US, 1)], 0),
+        (100, 1, 200, [(0, 1), (100 * US, 1)], 108),
+        (100, 64, 200, [(0, 64), (6400 * US, 28)], 108),
     ],
 )
-def test_a_host_reads_all_at_once_or_one_after_the_other_as_cpu_time_says(
-    cpu_us: int, number: int, first: list[tuple[int, int]], drops: int
+def test_a_host_reads_a_batch_and_then_the_next_when_its_cpu_is_free(
+    cpu_us: int, batch: int, number: int, first: list[tuple[int, int]], drops: int
 ) -> None:
-    loop, host, endpoint = counting_host(cpu_us=cpu_us)
+    loop, host, endpoint = counting_host(cpu_us=cpu_us, batch=batch)
     burst(loop, host, number)
     loop.run(FAR)
     assert [step for step in endpoint.steps if step[1]][: len(first)] == first

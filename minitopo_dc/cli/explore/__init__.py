@@ -66,7 +66,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     begin = Form.of(arguments)
     begin.ways()
-    Thread(target=warm_up, args=(begin,), daemon=True).start()
+    warm_up(begin)
     serve(lambda: _session(begin), arguments.port, shown=not arguments.no_browser)
     raise KeyboardInterrupt("the page is closed")
 

@@ -10,13 +10,14 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
 from io import BytesIO
 from itertools import count
 from pathlib import Path
-from threading import Condition, Lock, Thread
+from threading import Condition, Thread
 from typing import Any, Final
 
 import matplotlib as mpl
@@ -49,6 +50,8 @@ MOST_S: Final = 120.0
 """A turn of runs that has not ended by then is given up."""
 PATIENCE_S: Final = 1.0
 """How long a run that is overtaken may go on: it ends sooner than a new process begins."""
+TURN_S: Final = 1.0
+"""How long the work for a first picture goes on while other tabs wait."""
 DELAYS = ("queue", "propagation", "reordering")
 """What the delay of a packet consists of."""
 
@@ -78,42 +81,154 @@ def _pool() -> Pool:
 
 
 class Turns:
-    """A lock that is given to those who wait in the order in which they came, some last."""
+    """The queue of all tabs: one works at a time, and that which has had least is the next.
 
-    def __init__(self) -> None:
-        self._waiting: list[tuple[bool, int]] = []
-        self._count, self._is_taken, self._changed = count(), False, Condition()
+    First pictures go before all else. A tab that asks again after a while has had no less than that
+    which works now, so that none saves time up.
 
-    @contextmanager
-    def taken(self, *, later: bool = False) -> Iterator[None]:
-        """Hold the lock in a block; `later`: let those go before who did not say so."""
-        with self._changed:
-            mine = later, next(self._count)
+    Args:
+        clock: tells the time in s.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.changed = Condition()
+        self._clock, self._count = clock, count()
+        self._waiting: list[tuple[bool, float, int]] = []
+        self._worker: Tab | None = None
+        self._begin_s = self._least_s = 0.0
+
+    def take(self, tab: Tab, *, later: bool) -> None:
+        """Wait until a tab may work; `later`: behind all first pictures.
+
+        Raises:
+            CancelledError: nobody wants its answer any more.
+        """
+        with self.changed:
+            if not later:
+                tab.had_s = max(tab.had_s, self._least_s)
+            mine = later, tab.had_s, next(self._count)
             self._waiting.append(mine)
-            self._changed.wait_for(lambda: not self._is_taken and min(self._waiting) == mine)
-            self._is_taken = True
-        try:
-            yield
-        finally:
-            with self._changed:
+            try:
+                self.changed.wait_for(lambda: tab.is_old() or self._is_next(mine))
+                tab.check()
+            finally:
                 self._waiting.remove(mine)
-                self._is_taken = False
-                self._changed.notify_all()
+                self.changed.notify_all()
+            self._worker, self._begin_s = tab, self._clock()
+            self._least_s = max(self._least_s, tab.had_s)
+
+    def give(self, tab: Tab) -> None:
+        """End the turn of a tab, if it has one."""
+        with self.changed:
+            if self._worker is tab:
+                tab.had_s += self._clock() - self._begin_s
+                self._worker = None
+                self.changed.notify_all()
+
+    def pass_on(self, tab: Tab, *, later: bool) -> None:
+        """Let tabs go before that have had less; one with a first picture works `TURN_S` first.
+
+        Raises:
+            CancelledError: nobody wants its answer any more.
+        """
+        with self.changed:
+            tab.check()
+            if later or self._clock() - self._begin_s >= TURN_S:
+                self.give(tab)
+                self.take(tab, later=later)
+
+    def _is_next(self, mine: tuple[bool, float, int]) -> bool:
+        return self._worker is None and min(self._waiting) == mine
 
 
 _turns = Turns()
 
 
+class Tab:
+    """What a tab asks for: a thread answers its newest request, and those before it are dropped.
+
+    Args:
+        answer: gets a request and this.
+        turns: the queue of all tabs.
+    """
+
+    def __init__(self, answer: Callable[[Any, Tab], None], turns: Turns = _turns) -> None:
+        self.had_s = 0.0
+        """For how long it has worked; of one that comes later, what others had had then."""
+        self.turns = turns
+        self._answer = answer
+        self._waiting: list[Any] = []
+        self._thread: Thread | None = None
+        self._is_closed = False
+
+    def ask(self, request: Any) -> None:
+        """Have a request answered, in place of the one before."""
+        with self.turns.changed:
+            self._waiting = [request]
+            if self._thread is None and not self._is_closed:
+                self._thread = Thread(target=self._work, daemon=True)
+                self._thread.start()
+            self.turns.changed.notify_all()
+
+    def settle(self) -> None:
+        """Wait until the newest request is answered."""
+        thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def close(self) -> None:
+        """End what is under way, and answer nothing more."""
+        with self.turns.changed:
+            self._is_closed, self._waiting = True, []
+            self.turns.changed.notify_all()
+
+    def is_old(self) -> bool:
+        """Return whether nobody wants the answer that is under way."""
+        return self._is_closed or bool(self._waiting)
+
+    def check(self) -> None:
+        """Raise CancelledError if nobody wants the answer any more."""
+        if self.is_old():
+            raise CancelledError
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Work on a first picture in a block, once it is the tab's turn.
+
+        Raises:
+            CancelledError: nobody wants the answer any more.
+        """
+        self.turns.take(self, later=False)
+        try:
+            yield
+        finally:
+            self.turns.give(self)
+
+    def _work(self) -> None:
+        while (request := self._next()) is not None:
+            with suppress(CancelledError):
+                self._answer(request, self)
+
+    def _next(self) -> Any:
+        with self.turns.changed:
+            if self._waiting:
+                return self._waiting.pop()
+            self._thread = None
+            return None
+
+
 def warm_up(form: Form) -> None:
-    """Answer a form's first seed, so that all processes have begun when a page is opened."""
-    with suppress(MinitopoDcError), scratch() as place:
-        for made in comparisons(form.ways(), form.seeds()[:1], place, lambda: False):
-            picture_of(made)
-            break
+    """Answer a form's first seed in a thread, so that all processes have begun for the tabs."""
+
+    def answer(_: Any, tab: Tab) -> None:
+        with suppress(MinitopoDcError), scratch() as place, tab.turn():
+            picture_of(next(comparisons(form.ways(), form.seeds()[:1], place, tab)))
+
+    Tab(answer).ask(form)
 
 
 def comparisons(
-    ways: Mapping[str, Scenario], seeds: Sequence[int], place: Path, is_old: Callable[[], bool]
+    ways: Mapping[str, Scenario], seeds: Sequence[int], place: Path, tab: Tab
 ) -> Iterator[Comparison]:
     """Yield the comparison of ways with the first seed, with all, and with other primary legs.
 
@@ -123,80 +238,67 @@ def comparisons(
         ways: scenarios by their names.
         seeds: those of each way.
         place: the directory of the runs.
-        is_old: whether nobody wants the answer any more; it ends then.
+        tab: whose turn it is; after the first comparison, others may have theirs.
 
     Raises:
+        CancelledError: nobody wants the answer any more.
         InputError: a value is wrong.
         MinitopoDcError: a run took too long, or its process ended.
     """
     build_missing(ways.values())
     cases = [(scenario, {LABEL: name}) for name, scenario in ways.items()]
-    how: Any = {"executor": partial(_by_turns, is_old, later=False), "progress": False}
+    how: Any = {"executor": partial(_in_turns, tab, later=False), "progress": False}
     for some in dict.fromkeys((tuple(seeds[:1]), tuple(seeds))):
         made = Comparison(Campaign(place, cases, some, title="Comparison").run(**how), place)
-        how["executor"] = partial(_by_turns, is_old)
-        if not _is_whole(made, is_old):
-            return
+        _add_delays(made)
         yield made
+        tab.turns.pass_on(tab, later=True)
+        how["executor"] = partial(_in_turns, tab)
     made = made.with_roles(ways, seeds, **how)
-    if made.roles is not None and not is_old():
+    if made.roles is not None:
         yield made
 
 
-def depends_on(made: Comparison, ways: Mapping[str, Scenario], is_old: Callable[[], bool]) -> str:
+def depends_on(made: Comparison, ways: Mapping[str, Scenario], tab: Tab) -> str:
     """Return what the outcome of a comparison of ways depends on, as `advise` says it.
 
-    Empty: no Dual Connectivity is set against multipath, or nobody wants it any more.
+    Empty: no Dual Connectivity is set against multipath.
 
     Raises:
+        CancelledError: nobody wants the answer any more.
         InputError: `advise` does not judge the workload.
         MinitopoDcError: a run took too long, or its process ended.
     """
     pair = next((finding.main.ways for finding in made.findings if finding.protocol), None)
     if pair is None:
         return ""
-    judged, workers = judged_of(ways[pair[0]].workload), partial(_by_turns, is_old)
     with scratch() as place:
-        runs = Runs(place, ways, judged, workers)
+        runs = Runs(place, ways, judged_of(ways[pair[0]].workload), partial(_in_turns, tab))
         runs.make(pair, SHOWN)
-        words = dependence(Candidates("", ways, *pair, (), ()), runs)
-    return "" if is_old() else words
+        return dependence(Candidates("", ways, *pair, (), ()), runs)
 
 
-def _is_whole(made: Comparison, is_old: Callable[[], bool]) -> bool:
-    """Add the delays to runs; return False where some are missing, as they are overtaken."""
+def _add_delays(made: Comparison) -> None:
+    """Add the delays to runs; raise MinitopoDcError where some are missing."""
     if (made.runs["status"] == "missing").any():
-        if is_old():
-            return False
         raise MinitopoDcError(f"given up: not done after {MOST_S:g} s; a smaller size may be")
     places = [made.directory / run for run in made.runs["run"]]
     good = made.runs["status"] == "ok"
     delays = [mean_delays_ms(run) if ok else {} for run, ok in zip(places, good, strict=True)]
     for part in DELAYS:
         made.runs[f"{part}_ms"] = [own.get(part, math.nan) for own in delays]
-    return True
 
 
-def _by_turns(
-    is_old: Callable[[], bool],
-    scenarios: Scenarios,
-    retries: Retries,
-    working: Path,
-    *,
-    later: bool = True,
+def _in_turns(
+    tab: Tab, scenarios: Scenarios, retries: Retries, working: Path, *, later: bool = True
 ) -> Results:
-    """Make runs, some at a time, between which other pages have their turn.
-
-    What is to come `later` than the first pictures of all pages lets these go before.
-    """
+    """Make runs, some at a time, after which other tabs have their turn."""
     names, number = [*scenarios], 2 * len(os.sched_getaffinity(0))
     for begin in range(0, len(names), number):
         lot = {name: scenarios[name] for name in names[begin : begin + number]}
-        with _turns.taken(later=later):
-            if is_old():
-                return
-            until = partial(_until, time.monotonic() + MOST_S, is_old, [])
-            yield from pooled(_pool(), until, lot, retries, working)
+        until = partial(_until, time.monotonic() + MOST_S, tab.is_old, [])
+        yield from pooled(_pool(), until, lot, retries, working)
+        tab.turns.pass_on(tab, later=later)
 
 
 def _until(most_s: float, is_old: Callable[[], bool], since: list[float]) -> float:
@@ -310,17 +412,13 @@ def _drawer() -> Pool:
     return Pool(svg_of, 1)
 
 
-_drawing = Lock()
-
-
 def picture_of(comparison: Comparison) -> bytes:
-    """Return what `svg_of` does, from a process beside that which serves the pages.
+    """Return what `svg_of` does, from a process beside that which serves the pages, in a turn.
 
     Raises:
         MinitopoDcError: the process was killed.
     """
-    with _drawing:
-        [(_, picture)] = _drawer().results([(replace(comparison),)])
+    [(_, picture)] = _drawer().results([(replace(comparison),)])
     if isinstance(picture, Killed):
         raise MinitopoDcError(f"no picture: its process ended with {picture.exit_code}")
     if isinstance(picture, Exception):

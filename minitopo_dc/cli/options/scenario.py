@@ -19,7 +19,7 @@ from minitopo_dc.fields.yaml_text import parse_yaml
 from minitopo_dc.link import DelayCurve
 from minitopo_dc.numbers import WITH_UNIT, in_field_unit, is_plain, quantity_of
 from minitopo_dc.registry import load_plugins
-from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.scenario import Clock, RealSettings, Scenario
 from minitopo_dc.scenario.carriers import KINDS, PAIRS
 from minitopo_dc.scenario.presets import NAMES, XN_MS, DualConnectivity, set_value
 from minitopo_dc.workloads import Workload, parse_workload
@@ -256,11 +256,10 @@ def check_capture(arguments: argparse.Namespace, clock: Clock | None) -> None:
         )
 
 
-def with_capture(scenario: Scenario, arguments: argparse.Namespace) -> Scenario:
-    """Return a scenario that is captured as well if `--pcap` is given."""
-    capture = tuple(dict.fromkeys((*scenario.real.capture, *arguments.capture)))
-    real = scenario.real.model_copy(update={"capture": capture})
-    return scenario.model_copy(update={"real": real})
+def captured(real: RealSettings, arguments: argparse.Namespace) -> RealSettings:
+    """Return the settings of the real clock, with the captures of `--pcap`."""
+    capture = tuple(dict.fromkeys((*real.capture, *arguments.capture)))
+    return real.model_copy(update={"capture": capture})
 
 
 def base_fields(arguments: argparse.Namespace) -> dict[str, Any]:

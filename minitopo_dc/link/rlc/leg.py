@@ -246,14 +246,8 @@ class RlcLeg(QueuedLeg[T]):
         if self._waits and self._ready() is None:
             heard = self._slots.heard(now, self._activity(now)) if self._rlc.drx else now
             self._granted = self._slots.requested(heard) + self._grant
-        sdu = RlcSdu(
-            *(packet, size),
-            number=self._joined_packets,
-            pushed=now,
-            lost=lost,
-            ecn=ecn,
-            header_bytes=self._rlc.header_bytes,
-        )
+        number, headers = self._joined_packets, self._rlc.header_bytes
+        sdu = RlcSdu(packet, size, number, now, lost=lost, ecn=ecn, header_bytes=headers)
         self._queue.append(sdu)
         self._reassembly.expect(sdu)
         waiting = len(self._queue)
@@ -387,9 +381,7 @@ class RlcLeg(QueuedLeg[T]):
         """Ask the queue's discipline of an SDU of which nothing was sent; drop it if it says so."""
         if self._discipline is None or sdu.started:
             return True
-        waited = begin - sdu.pushed
-        ecn = self._dequeue(sdu.packet, sdu.size, begin, waited=waited, lost=sdu.lost, ecn=sdu.ecn)
-        if ecn >= 0:
+        if self._dequeue(sdu, begin):
             return True
         self._queue.pop()
         self._reassembly.give_up(sdu)

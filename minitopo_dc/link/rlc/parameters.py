@@ -176,7 +176,7 @@ class RlcParameters:
         return round(slots * self.slot_ns)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RlcStatistics(LegStatistics):
     """Counters of a leg with RLC: those of every leg, and those of RLC and HARQ.
 

@@ -9,37 +9,23 @@ from random import Random
 from typing import Generic, TypeVar
 
 from minitopo_dc.link.any_leg import Served
+from minitopo_dc.link.discipline import LegPacket
 from minitopo_dc.link.propagation import DelayModel, Propagation
 
 T = TypeVar("T")
 
 
-class RlcSdu(Generic[T]):
+class RlcSdu(LegPacket[T]):
     """A packet in RLC, counted in bits of the packet and of its headers."""
 
     __slots__ = (
-        *("begun", "bits", "complete", "ecn", "gone", "lost", "missing", "number", "packet"),
-        *("pushed", "retransmitted", "sent", "size", "unsent"),
+        *("begun", "bits", "complete", "gone", "missing", "retransmitted", "sent", "unsent"),
     )
 
     def __init__(
-        self,
-        packet: T,
-        size: int,
-        *,
-        number: int,
-        pushed: int,
-        lost: bool,
-        ecn: int = 0,
-        header_bytes: int = 0,
+        self, packet: T, size: int, *joined: int, lost: bool, ecn: int = 0, header_bytes: int = 0
     ) -> None:
-        self.packet = packet
-        self.size = size
-        self.number = number
-        self.pushed = pushed
-        self.lost = lost
-        """Whether it will be lost behind the radio."""
-        self.ecn = ecn
+        super().__init__(packet, size, *joined, lost=lost, ecn=ecn)
         self.bits = 8 * (size + header_bytes)
         """Of the packet and its headers."""
         self.unsent = self.bits
@@ -286,4 +272,4 @@ class Reassembly(Generic[T]):
         else:
             if self.served is not None:
                 self.served(sdu.packet, sdu.pushed, sdu.begun, sdu.sent, now)
-            self._air.put(now + self.delay.sample(self._rng), sdu.size, sdu.packet)
+            self._air.put(sdu, now + self.delay.sample(self._rng))

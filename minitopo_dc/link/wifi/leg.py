@@ -30,10 +30,11 @@ from typing import Generic, TypeVar
 
 from minitopo_dc.link.any_leg import NEVER, LegParameters, QueuedLeg
 from minitopo_dc.link.capacity import Capacity
+from minitopo_dc.link.discipline import LegPacket
 from minitopo_dc.link.propagation import DelayModel, Propagation
 from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.link.wifi.parameters import WifiStatistics, saturated_bps
-from minitopo_dc.link.wifi.station import Mpdu, Msdu, Station
+from minitopo_dc.link.wifi.station import Mpdu, Station
 
 T = TypeVar("T")
 
@@ -54,9 +55,9 @@ class Reordering(Generic[T]):
         """Packets that have left it, and those of them that were lost behind the hop."""
         self._rng = rng
         self._expected = 0
-        self._held: dict[int, Sequence[Msdu[T]]] = {}
+        self._held: dict[int, Sequence[LegPacket[T]]] = {}
 
-    def put(self, sequence: int, msdus: Sequence[Msdu[T]]) -> None:
+    def put(self, sequence: int, msdus: Sequence[LegPacket[T]]) -> None:
         """Take in an MPDU that has come or, without packets, never will."""
         self._held[sequence] = msdus
 
@@ -67,12 +68,12 @@ class Reordering(Generic[T]):
             for msdu in msdus:
                 self._forward(msdu, now)
 
-    def _forward(self, msdu: Msdu[T], now: int) -> None:
+    def _forward(self, msdu: LegPacket[T], now: int) -> None:
         self.released += 1
         if msdu.lost:
             self.dropped_loss += 1
         else:
-            self._air.put(now + self.delay.sample(self._rng), msdu.size, msdu.packet)
+            self._air.put(msdu, now + self.delay.sample(self._rng))
 
 
 class WifiLeg(QueuedLeg[T]):
@@ -192,7 +193,7 @@ class WifiLeg(QueuedLeg[T]):
         return len(self._station.queue), self._station.queue_bytes
 
     def _join(self, packet: T, size: int, now: int, lost: bool, ecn: int) -> int:  # noqa: ARG002
-        self._station.push(Msdu(packet, size, self._joined_packets, now, lost))
+        self._station.push(LegPacket(packet, size, self._joined_packets, now, lost=lost))
         return len(self._station.queue)
 
     def _settle(self, received: Sequence[Mpdu[T]], given_up: Sequence[Mpdu[T]], now: int) -> None:

@@ -132,7 +132,7 @@ class WifiParameters:
         return share * self.error_bursts.bad + (1 - share) * self.mpdu_error
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WifiStatistics(LegStatistics):
     """Counters of a WiFi leg: those of every leg, and those of its MAC.
 

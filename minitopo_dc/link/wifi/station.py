@@ -9,6 +9,7 @@ from random import Random
 from typing import Generic, TypeVar
 
 from minitopo_dc.link.any_leg import NEVER
+from minitopo_dc.link.discipline import LegPacket
 from minitopo_dc.link.wifi.medium import Backoff
 from minitopo_dc.link.wifi.parameters import (
     MPDU_BYTES,
@@ -22,25 +23,8 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Msdu(Generic[T]):
-    """A packet in the MAC of a WiFi leg (MSDU).
-
-    Attributes:
-        number: from 1, of those that joined the queue.
-        pushed: when, ns.
-        lost: whether it will be lost behind the WiFi hop.
-    """
-
-    packet: T
-    size: int
-    number: int
-    pushed: int
-    lost: bool
-
-
-@dataclass(slots=True)
 class Mpdu(Generic[T]):
-    """An MPDU: sent, acknowledged and sent again as a whole; one without packets was flushed.
+    """An MPDU: sent, acknowledged and sent again as a whole; one without MSDUs was flushed.
 
     Attributes:
         sequence: from 0, without an end.
@@ -49,7 +33,7 @@ class Mpdu(Generic[T]):
     """
 
     sequence: int
-    msdus: list[Msdu[T]]
+    msdus: list[LegPacket[T]]
     size: int
     tries: int = 0
 
@@ -71,7 +55,7 @@ class Station(Generic[T]):
     ) -> None:
         self.ready = NEVER
         self.backoff = Backoff(Random(rng.getrandbits(64)))
-        self.queue: deque[Msdu[T]] = deque()
+        self.queue: deque[LegPacket[T]] = deque()
         self.queue_bytes = 0
         self.txops = self.collisions = self.mpdus = self.retransmissions = self.mpdus_max = 0
         self.airtime_ns = 0
@@ -98,7 +82,7 @@ class Station(Generic[T]):
         sent = (msdu.size for mpdu in (*self._again, *self._flying) for msdu in mpdu.msdus)
         return self.queue_bytes + sum(sent)
 
-    def push(self, msdu: Msdu[T]) -> None:
+    def push(self, msdu: LegPacket[T]) -> None:
         """Add a packet to the queue."""
         self.queue.append(msdu)
         self.queue_bytes += msdu.size
@@ -112,7 +96,7 @@ class Station(Generic[T]):
         self._interrupted |= bool(self._flying) and not up
         self._contend()
 
-    def flush(self, which: Callable[[T], bool]) -> tuple[list[Msdu[T]], list[Mpdu[T]]]:
+    def flush(self, which: Callable[[T], bool]) -> tuple[list[LegPacket[T]], list[Mpdu[T]]]:
         """Take packets out that have not arrived.
 
         Returns:
@@ -226,7 +210,7 @@ class Station(Generic[T]):
         """Return the next new MPDU, left in the queue, if the window from `first` on has room."""
         if not self.queue or self._sequence >= first + self._wifi.max_mpdus:
             return None
-        msdus: list[Msdu[T]] = []
+        msdus: list[LegPacket[T]] = []
         total = 0
         for msdu in self.queue:
             more = carried_bytes(self._wifi, msdu.size)

@@ -13,42 +13,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
 from itertools import takewhile
 from operator import attrgetter
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from minitopo_dc.pdcp.classify import PacketFacts
+from minitopo_dc.pdcp.codec import Pdu
 from minitopo_dc.pdcp.report import StatusReport
 from minitopo_dc.pdcp.transmitting.feedback import Feedback
 
 T = TypeVar("T")
-
-
-NO_COUNT: Final = -1
-"""Of an SDU that gets its COUNT when it is sent."""
-
-
-@dataclass(slots=True)
-class BufferedSdu(Generic[T]):
-    """An SDU of `size` bytes that came at `arrived` (ns), with facts of its headers if needed."""
-
-    count: int
-    sdu: T
-    size: int
-    arrived: int
-    facts: PacketFacts | None = None
-
-
-@dataclass(slots=True)
-class Pdu(Generic[T]):
-    """An SDU of `size` bytes with its number, on one leg (index of the bearer's legs, from 0)."""
-
-    leg: int
-    count: int
-    sn: int
-    sdu: T
-    size: int = field(default=0, compare=False)
 
 
 class SduBuffer(Generic[T]):
@@ -68,7 +41,7 @@ class SduBuffer(Generic[T]):
         self.packets = packets
         self.size = size
         self.discard_timer = discard_timer
-        self._waiting: deque[BufferedSdu[T]] = deque()
+        self._waiting: deque[Pdu[T]] = deque()
         self._expired: list[T] = []
         self.bytes = 0
         """Bytes of the SDUs that wait."""
@@ -85,25 +58,21 @@ class SduBuffer(Generic[T]):
 
     def push(
         self,
-        sdu: T,
-        size: int,
-        now: int,
+        pdu: Pdu[T],
         *,
-        facts: PacketFacts | None = None,
         on_legs: tuple[int, int] = (0, 0),
-        count: int = NO_COUNT,
     ) -> bool:
-        """Take an SDU of `size` bytes beside the SDUs and bytes `on_legs`.
+        """Take an SDU that comes now beside the SDUs and bytes `on_legs`.
 
         Returns:
             False: there is no room, it is dropped.
         """
-        self.expire(now)
-        if self.is_full(size, on_legs):
+        self.expire(pdu.arrived)
+        if self.is_full(pdu.size, on_legs):
             self.dropped += 1
             return False
-        self._waiting.append(BufferedSdu(count, sdu, size, now, facts))
-        self.bytes += size
+        self._waiting.append(pdu)
+        self.bytes += pdu.size
         self.most = max(self.most, len(self._waiting))
         return True
 
@@ -124,7 +93,7 @@ class SduBuffer(Generic[T]):
             self._expired.append(self.pop().sdu)
             self.discarded += 1
 
-    def first(self) -> BufferedSdu[T] | None:
+    def first(self) -> Pdu[T] | None:
         """Return the SDU that is next and leave it where it is."""
         return self._waiting[0] if self._waiting else None
 
@@ -133,7 +102,7 @@ class SduBuffer(Generic[T]):
         """Return the bytes of the SDUs behind the first."""
         return self.bytes - self._waiting[0].size if self._waiting else 0
 
-    def pop(self) -> BufferedSdu[T]:
+    def pop(self) -> Pdu[T]:
         """Remove and return the SDU that is next."""
         first = self._waiting.popleft()
         self.bytes -= first.size
@@ -171,9 +140,9 @@ class Recovery(Generic[T]):
     """
 
     def __init__(self, legs: int, *, most: int, discard_timer: int | None) -> None:
-        self._of_legs: list[dict[int, BufferedSdu[T]]] = [{} for _ in range(legs)]
-        self._suspected: list[tuple[int, list[BufferedSdu[T]]]] = []
-        self._again: deque[BufferedSdu[T]] = deque()  # in order of COUNT
+        self._of_legs: list[dict[int, Pdu[T]]] = [{} for _ in range(legs)]
+        self._suspected: list[tuple[int, list[Pdu[T]]]] = []
+        self._again: deque[Pdu[T]] = deque()  # in order of COUNT
         self._given_up: list[T] = []
         self._most = most
         self._discard_timer = discard_timer
@@ -183,7 +152,7 @@ class Recovery(Generic[T]):
         self.not_resent = 0
         """PDUs that were to be sent again, but that were too old or not needed any more."""
 
-    def sent(self, leg: int, pdu: BufferedSdu[T]) -> None:
+    def sent(self, leg: int, pdu: Pdu[T]) -> None:
         """Remember a PDU that was sent on `leg`."""
         kept = self._of_legs[leg]
         kept[pdu.count] = pdu
@@ -220,7 +189,7 @@ class Recovery(Generic[T]):
         """Return whether any PDU is to be sent again."""
         return bool(self._again)
 
-    def first(self, now: int) -> BufferedSdu[T] | None:
+    def first(self, now: int) -> Pdu[T] | None:
         """Return what is to be sent again next and leave it where it is."""
         again = self._again
         while again and self._is_obsolete(again[0], now):
@@ -244,11 +213,11 @@ class Recovery(Generic[T]):
             return None
         return self._again[0].arrived + self._discard_timer
 
-    def _is_obsolete(self, pdu: BufferedSdu[T], now: int) -> bool:
+    def _is_obsolete(self, pdu: Pdu[T], now: int) -> bool:
         too_old = self._discard_timer is not None and now - pdu.arrived >= self._discard_timer
         return too_old or pdu.count < self._confirmed
 
-    def _send_again(self, pdus: Iterable[BufferedSdu[T]]) -> None:
+    def _send_again(self, pdus: Iterable[Pdu[T]]) -> None:
         self._again = deque(sorted([*self._again, *pdus], key=attrgetter("count")))
 
     def _confirm(self, status: StatusReport) -> None:

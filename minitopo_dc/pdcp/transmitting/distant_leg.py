@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final, Generic, TypeVar
 
+from minitopo_dc.pdcp.codec import Pdu
 from minitopo_dc.pdcp.policies.view import LegQueue
-from minitopo_dc.pdcp.transmitting.buffers import Pdu
 from minitopo_dc.pdcp.transmitting.flow_control import (
     MIN_BYTES,
     DeliveryStatus,

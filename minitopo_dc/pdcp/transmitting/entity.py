@@ -18,11 +18,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from minitopo_dc.pdcp.classify import PacketFacts
-from minitopo_dc.pdcp.codec import SnFormat
+from minitopo_dc.pdcp.codec import NO_COUNT, Pdu, SnFormat
 from minitopo_dc.pdcp.policies.policy import PolicyError, SplitPolicy, checked_split, sees_legs
 from minitopo_dc.pdcp.policies.view import LegQueue, LegView
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics
-from minitopo_dc.pdcp.transmitting.buffers import NO_COUNT, BufferedSdu, Pdu, Recovery, SduBuffer
+from minitopo_dc.pdcp.transmitting.buffers import Recovery, SduBuffer
 from minitopo_dc.pdcp.transmitting.distant_leg import DistantLeg
 from minitopo_dc.pdcp.transmitting.duplication import SelectiveDuplication
 from minitopo_dc.pdcp.transmitting.feedback import Feedback, LegFailures
@@ -72,7 +72,7 @@ class TransmittingEntity(Generic[T]):
         duplication: SelectiveDuplication | None = None,
         failures: LegFailures | None = None,
         mark_above: int | None = None,
-        make_pdu: Callable[[int, int, int, T, int], Pdu[T]] = Pdu,
+        make_pdu: Callable[[T, int], Pdu[T]] = Pdu,
     ) -> None:
         """Make an entity whose first SDU gets COUNT `first_count`.
 
@@ -91,7 +91,7 @@ class TransmittingEntity(Generic[T]):
             failures: finds legs that lose all, by the reports; None: nobody looks.
             mark_above: an SDU is marked (RFC 3168) when it is expected to have waited for longer,
                 in ns, on each leg that gets it, as the legs are known here; None: none is.
-            make_pdu: makes a PDU from the values of its fields.
+            make_pdu: makes a PDU from an SDU and its size.
 
         Raises:
             PolicyError: legs are to be seen, and `states` has not one for each.
@@ -170,14 +170,16 @@ class TransmittingEntity(Generic[T]):
         Raises:
             PolicyError: the policy raised an error, or named a leg that does not exist.
         """
+        pdu = self._make_pdu(sdu, size)
+        pdu.arrived, pdu.facts = now, facts
         if self._waiting is not None:
             on_legs = self._legs.queued()
             if self._waiting.is_full(size, on_legs):
                 self._legs.settle(now)
                 on_legs = self._legs.queued()  # fewer, since they were looked at
-            count = self._tx_next if self._early else NO_COUNT
-            taken = self._waiting.push(sdu, size, now, facts=facts, on_legs=on_legs, count=count)
-            self._tx_next += taken and self._early
+            taken = self._waiting.push(pdu, on_legs=on_legs)
+            if taken and self._early:
+                self._number(pdu)
             return taken
         legs = self._split(now=now, size=size, views=self._views)
         if self.follows_legs:
@@ -186,7 +188,8 @@ class TransmittingEntity(Generic[T]):
             legs = self._duplication.legs(
                 legs, now=now, size=size, views=self._legs.legs, facts=facts
             )
-        self._send_on(legs, BufferedSdu(self._take_count(), sdu, size, now), now)
+        self._number(pdu)
+        self._send_on(legs, pdu, now)
         return bool(legs)
 
     def poll(self, now: int) -> list[Pdu[T]]:
@@ -279,9 +282,9 @@ class TransmittingEntity(Generic[T]):
         self._ready += arrived
         self._wake = self._next_occasion(now)
 
-    def _take_count(self) -> int:
+    def _number(self, pdu: Pdu[T]) -> None:
+        pdu.count, pdu.sn = self._tx_next, self._tx_next & self._mask
         self._tx_next += 1
-        return self._tx_next - 1
 
     def _mark(self, legs: tuple[int, ...], sdu: Any, waited: int, now: int) -> None:
         """Mark an SDU that is expected to wait for too long, with what it has waited."""
@@ -292,29 +295,36 @@ class TransmittingEntity(Generic[T]):
             sdu.mark()
             self._marked += 1
 
-    def _send_on(self, legs: tuple[int, ...], sent: BufferedSdu[T], now: int) -> None:
+    def _send_on(self, legs: tuple[int, ...], pdu: Pdu[T], now: int) -> None:
         if not legs:
             self._dropped_split += 1
+            return
         if self._mark_above is not None:
-            self._mark(legs, sent.sdu, now - sent.arrived, now)
-        reached = [self._send(self._pdu(leg, sent), now) for leg in legs]
-        if legs and not any(reached):
-            self._lost.append(sent.sdu)
+            self._mark(legs, pdu.sdu, now - pdu.arrived, now)
+        first = pdu if self._recovery is None else self._copy(pdu)
+        copies = [first, *(self._copy(pdu) for _ in legs[1:])]
+        reached = [self._send(sent, leg, now) for sent, leg in zip(copies, legs, strict=True)]
+        if not any(reached):
+            self._lost.append(pdu.sdu)
         if self._recovery is not None:
             for leg in legs:
-                self._recovery.sent(leg, sent)
-        if self._failures is not None and legs:
+                self._recovery.sent(leg, pdu)
+        if self._failures is not None:
             # Copies only, so data recovery does not count on them.
-            for leg in self._legs.legs_to_probe(legs, sent.size, now):
+            for leg in self._legs.legs_to_probe(legs, pdu.size, now):
                 self._failures.probed(leg, now)
-                self._send(self._pdu(leg, sent), now)
+                self._send(self._copy(pdu), leg, now)
 
-    def _pdu(self, leg: int, sent: BufferedSdu[T]) -> Pdu[T]:
-        return self._make_pdu(leg, sent.count, sent.count & self._mask, sent.sdu, sent.size)
+    def _copy(self, pdu: Pdu[T]) -> Pdu[T]:
+        """Return another PDU of the same SDU with its number, for another leg or later."""
+        copied = self._make_pdu(pdu.sdu, pdu.size)
+        copied.count, copied.sn = pdu.count, pdu.sn
+        return copied
 
-    def _send(self, pdu: Pdu[T], now: int) -> bool:
-        """Send a PDU; False: it will not reach its leg."""
-        leg, bearer = pdu.leg, self._legs
+    def _send(self, pdu: Pdu[T], leg: int, now: int) -> bool:
+        """Send a PDU on a leg; False: it will not reach it."""
+        bearer = self._legs
+        pdu.leg = leg
         bearer.sent_pdus[leg] += 1
         bearer.sent_bytes[leg] += pdu.size
         if self.feedback is not None:
@@ -341,7 +351,7 @@ class TransmittingEntity(Generic[T]):
                     legs, now=now, size=size, views=bearer.legs, facts=first.facts
                 )
             if first.count == NO_COUNT:
-                first.count = self._take_count()
+                self._number(first)
             self._send_on(legs, first, now)
 
     def _send_again(self, recovery: Recovery[T], now: int) -> None:
@@ -353,7 +363,7 @@ class TransmittingEntity(Generic[T]):
             if leg is None or not self._legs.legs[leg].accepts(now=now, size=first.size):
                 return
             recovery.pop()
-            self._send(self._pdu(leg, first), now)
+            self._send(self._copy(first), leg, now)
             recovery.sent(leg, first)
 
     def _next_occasion(self, now: int) -> int | None:

@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
+from minitopo_dc.pdcp.codec import Pdu
 from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegState, LegView
-from minitopo_dc.pdcp.transmitting.buffers import Pdu, SduBuffer
+from minitopo_dc.pdcp.transmitting.buffers import SduBuffer
 from minitopo_dc.pdcp.transmitting.feedback import Feedback, LegFailures
 from minitopo_dc.units import NS_PER_S
 

@@ -302,6 +302,7 @@ def pdus(
             packet.drop()
             return
         packet.set_payload(sdu)
-        driver.push(sn, Datagram(sdu, packet), len(sdu), positions[packet.indev], now)
+        leg = positions[packet.indev]
+        driver.push(Pdu(Datagram(sdu, packet), len(sdu), leg=leg, sn=sn), now)
 
     return take

@@ -127,7 +127,9 @@ class RealElement(AnyElement):
         Args:
             refused: what the kernel has refused this process.
         """
-        recorder = Recorder(list(self.series()), self._settings.statistics_ms, clock())
+        # A row is in its file at once: this process may be killed.
+        series = list(self.series(buffering=1))
+        recorder = Recorder(series, self._settings.statistics_ms, clock())
         self._loop.add_timed(recorder)
         with inside(self._host):
             before = read_refusals()

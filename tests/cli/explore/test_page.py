@@ -6,9 +6,9 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import pandas as pd
@@ -18,7 +18,7 @@ import minitopo_dc as dc
 from minitopo_dc.campaign.store import make_table
 from minitopo_dc.cli import explore as package
 from minitopo_dc.cli.explore import answer
-from minitopo_dc.cli.explore.answer import Newest, Turns, draw, picture_of, svg_of
+from minitopo_dc.cli.explore.answer import Tab, Turns, draw, picture_of, svg_of
 from minitopo_dc.cli.explore.form import Form
 from minitopo_dc.cli.explore.page import Page
 from minitopo_dc.pool import Killed
@@ -64,7 +64,7 @@ def test_a_change_changes_all_and_a_wrong_one_is_told_beside_its_field_until_men
     page: Page,
 ) -> None:
     before = page.picture.object
-    second = page._legs[1].numbers
+    second = page.legs[1].entries
     second["legs"].text.value = "12Mbit"
     page.settle()
     assert page.picture.object != before
@@ -72,7 +72,7 @@ def test_a_change_changes_all_and_a_wrong_one_is_told_beside_its_field_until_men
     second["delay"].text.value = "<3x>"
     page.settle()
     assert "&lt;3x&gt; is no number" in second["delay"].problem.object
-    assert page._legs[0].numbers["delay"].problem.object == ""
+    assert page.legs[0].entries["delay"].problem.object == ""
     second["delay"].text.value = "40"
     page.settle()
     assert page.error.object == second["delay"].problem.object == ""
@@ -80,15 +80,21 @@ def test_a_change_changes_all_and_a_wrong_one_is_told_beside_its_field_until_men
 
 @needs_picoquic
 def test_a_number_stands_beside_its_range_and_no_seed_is_refused(page: Page) -> None:
-    titles = [page._legs[0].numbers["queue"].view[0].object, page.seeds.view[0].object]
+    titles = [
+        page.legs[0].entries["queue"].view[0].object,
+        page.transfer.entries["repetitions"].view[0].object,
+    ]
     assert [title.partition(">")[2] for title in titles] == [
         "1 to 1,000,000,000</span>",
         "1 to 10000</span>",
     ]
-    page.seeds.text.value = "0"
+    page.transfer.entries["repetitions"].text.value = "0"
     page.settle()
-    assert page.seeds.problem.object == "--repetitions: 0; allowed: 1 to 10000"
-    page.seeds.text.value = "1"
+    assert (
+        page.transfer.entries["repetitions"].problem.object
+        == "--repetitions: 0; allowed: 1 to 10000"
+    )
+    page.transfer.entries["repetitions"].text.value = "1"
     page.settle()
 
 
@@ -98,19 +104,19 @@ def test_what_the_outcome_depends_on_is_said_on_request_until_a_change(page: Pag
     page.asked.clicks += 1
     page.settle()
     assert "with a server 20 ms farther away" in page.depends.object
-    page.seed.value = "2"
+    page.transfer.entries["seed"].text.value = "2"
     page.settle()
     assert page.depends.object == ""
 
 
 @needs_picoquic
 def test_a_carrier_brings_its_own_values(page: Page) -> None:
-    page._legs[0].capacity.value = "nr-tdd-100"
+    page.legs[0].capacity.value = "nr-tdd-100"
     page.settle()
-    assert page._legs[0].numbers["queue"].value == "4096/2000"
+    assert page.legs[0].entries["queue"].value == "4096/2000"
     assert page.form.legs[0] == "nr-tdd-100"
     assert page.ways()["leg 1"].legs[0] == dc.nr()
-    page._legs[0].capacity.value = "rate"
+    page.legs[0].capacity.value = "rate"
     page.settle()
 
 
@@ -119,7 +125,8 @@ def test_what_is_saved_can_be_read_again(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    page._save(None)
+    page.save.clicks += 1
+    page.settle()
     [root] = (tmp_path / "results").iterdir()
     pd.testing.assert_series_equal(dc.load(root)["goodput_mbps"], runs_of(page)["goodput_mbps"])
     names = {"goodput.png", "timeline.png", "verdict.json", "runs.csv"}
@@ -137,7 +144,7 @@ def test_a_page_gives_its_ways_and_its_figure_to_other_cells(page: Page) -> None
 @needs_picoquic
 def test_many_quick_changes_leave_the_last_picture_and_the_files_of_one(page: Page) -> None:
     for number in range(30):
-        page.seed.value = str(100 + number)
+        page.transfer.entries["seed"].text.value = str(100 + number)
         time.sleep(0.01)
     page.settle()
     assert set(runs_of(page)["seed"]) == {129}
@@ -150,8 +157,8 @@ def test_a_closed_page_ends_its_work_and_removes_its_files() -> None:
     page.close()
     assert time.monotonic() - begin < answer.MOST_S
     assert page.comparison is None
-    page.seed.value = "7"
-    assert page._newest._thread is None
+    page.transfer.entries["seed"].text.value = "7"
+    assert page._tab._thread is None
 
 
 def test_runs_that_all_failed_have_a_picture_without_numbers(tmp_path: Path) -> None:
@@ -186,63 +193,111 @@ def test_a_missing_package_is_one_line_that_says_what_to_install(
 def test_only_the_newest_of_waiting_requests_is_answered() -> None:
     begun, go, answered = Event(), Event(), []
 
-    def answer(request: int, is_old: Callable[[], bool]) -> None:
+    def answer(request: int, tab: Tab) -> None:
         begun.set()
         go.wait(10)
-        answered.append((request, is_old()))
+        answered.append((request, tab.is_old()))
 
-    newest = Newest(answer)
-    newest.ask(1)
+    tab = Tab(answer)
+    tab.ask(1)
     begun.wait(10)
-    newest.ask(2)
-    newest.ask(3)
+    tab.ask(2)
+    tab.ask(3)
     go.set()
-    newest.settle()
+    tab.settle()
     assert answered == [(1, True), (3, False)]
 
 
-def test_turns_are_taken_in_the_order_of_asking_first_by_those_who_need_a_picture() -> None:
-    turns, taken = Turns(), []
+class Queue:
+    """Turns with a clock that goes on by what is worked, and what was worked on."""
 
-    def take(number: int) -> None:
-        with turns.taken(later=number in (1, 3)):
-            taken.append(number)
+    def __init__(self) -> None:
+        self.now_s, self.order = 0.0, ""
+        self.turns = Turns(lambda: self.now_s)
 
-    threads = [Thread(target=take, args=(number,)) for number in range(5)]
-    with turns.taken():
-        for number, thread in enumerate(threads, 1):
-            thread.start()
-            while len(turns._waiting) <= number:
-                time.sleep(0.001)
-    for thread in threads:
-        thread.join()
-    assert taken == [0, 2, 4, 1, 3]
+    def work(self, letter: str, work_s: float) -> None:
+        self.order += letter
+        self.now_s += work_s
+
+    def serve(self, answer: Callable[[Any, Tab], None], had_s: Mapping[str, float]) -> str:
+        """Let tabs ask while another one works; return the order in which they are served.
+
+        Args:
+            answer: to the tab's name.
+            had_s: for how long they have worked before (s); the first one works now.
+        """
+        first, *others = (Tab(answer, self.turns) for _ in had_s)
+        for tab, before_s in zip((first, *others), had_s.values(), strict=True):
+            tab.had_s = before_s
+        with first.turn():
+            for number, (tab, name) in enumerate(zip(others, [*had_s][1:], strict=True), 1):
+                tab.ask(name)
+                while len(self.turns._waiting) < number:
+                    time.sleep(0.001)
+        for tab in others:
+            tab.settle()
+        return self.order
 
 
-def test_of_two_pages_with_many_runs_none_gets_two_lots_while_the_other_waits(
+@pytest.mark.parametrize(
+    ("had_s", "order"),
+    [
+        ({"first": 0, "A": 0, "B": 3, "C": 2}, "ACBaacbcb"),
+        ({"first": 100, "A": 100.5, "B": 7, "C": 0}, "BCAbcabca"),
+    ],
+    ids=["the least first", "none saves time up"],
+)
+def test_first_pictures_go_before_all_else_and_of_tabs_that_which_has_had_least(
+    had_s: dict[str, float], order: str
+) -> None:
+    queue = Queue()
+
+    def answer(name: str, tab: Tab) -> None:
+        with tab.turn():
+            queue.work(name, 1)
+            for _ in range(2):
+                queue.turns.pass_on(tab, later=True)
+                queue.work(name.lower(), 1)
+
+    assert queue.serve(answer, had_s) == order
+
+
+def test_a_first_picture_of_many_runs_lets_others_go_before_after_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    order: list[str] = []
+    queue = Queue()
 
     def pooled(_: Any, __: Any, lot: Any, ___: Any, working: Path) -> Iterator[Any]:
-        order.append(str(working))
-        while len(order) < 5 and len(answer._turns._waiting) < 2:
-            time.sleep(0.001)
+        queue.work(str(working), 0.6)
         yield from lot.items()
 
     monkeypatch.setattr(answer, "_pool", lambda: None)
     monkeypatch.setattr(answer, "pooled", pooled)
-    runs: Any = dict.fromkeys(range(3 * 2 * len(os.sched_getaffinity(0))))
+    runs: Any = dict.fromkeys(range(4 * 2 * len(os.sched_getaffinity(0))))
 
-    def run(page: str) -> None:
-        assert len([*answer._by_turns(lambda: False, runs, Retries(), Path(page))]) == len(runs)
+    def make(name: str, tab: Tab) -> None:
+        with tab.turn():
+            made = answer._in_turns(tab, runs, Retries(), Path(name), later=False)
+            assert len([*made]) == len(runs)
 
-    threads = [Thread(target=run, args=(page,)) for page in "AB"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(10)
-    assert order in ([*"ABABAB"], [*"BABABA"])
+    assert queue.serve(make, {"": 0, "A": 0, "B": 0}) == "AABBAABB"
+
+
+def test_work_that_is_overtaken_while_it_waits_goes_before_no_more() -> None:
+    queue = Queue()
+
+    def answer(name: str, tab: Tab) -> None:
+        with tab.turn():
+            queue.work(name, 1)
+
+    tab, other = Tab(answer, queue.turns), Tab(answer, queue.turns)
+    with other.turn():
+        for number, name in enumerate("ABC"):
+            tab.ask(name)
+            while not queue.turns._waiting or queue.turns._waiting[0][2] < number:
+                time.sleep(0.001)
+    tab.settle()
+    assert queue.order == "C"
 
 
 @pytest.mark.parametrize(
@@ -259,4 +314,4 @@ def test_a_run_whose_process_ends_or_that_cannot_be_made_is_the_page_s_error(
     monkeypatch.setattr(answer, "_pool", Pool)
     ways = Form.of_values(None, SMALL).ways()
     with pytest.raises(dc.MinitopoDcError, match=words):
-        [*answer.comparisons(ways, [1], tmp_path / "runs", lambda: False)]
+        [*answer.comparisons(ways, [1], tmp_path / "runs", Tab(print))]

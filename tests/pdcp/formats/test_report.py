@@ -12,6 +12,7 @@ from minitopo_dc.pdcp import (
     Feedback,
     LegReception,
     LegReport,
+    Pdu,
     PduError,
     ReceivingEntity,
     Report,
@@ -118,7 +119,7 @@ def test_a_report_says_what_came_by_each_leg_and_what_waited() -> None:
     maker.start(0)
     for sn, leg, now in ((1, 0, 1 * MS), (2, 0, 2 * MS), (0, 1, 5 * MS)):
         maker.push(sn, 100 + sn, leg)
-        entity.push(sn, sn, leg, now)
+        entity.push(Pdu(sn, leg=leg, sn=sn), now)
     data = maker.poll(10 * MS)
     assert data is not None
     ahead = LegReception(next_count=3, pdus=2, bytes=203, reordered=2, reordering_ns=7 * MS)
@@ -158,7 +159,7 @@ def test_counts_go_on_over_the_wrap_of_the_sn(delivery: str) -> None:
     maker.start(0)
     for count in range(10_000):
         maker.push(count % 4096, 1, 0)
-        entity.push(count % 4096, count, 0, 0)
+        entity.push(Pdu(count, leg=0, sn=count % 4096), 0)
     data = maker.poll(1)
     assert data is not None
     assert decode_report(data, 1).legs[0].next_count == 10_000
@@ -261,7 +262,7 @@ class Bearer:
         self.arrived[leg] += 1
         self.known[leg] = (self.arrived[leg], self.lost[leg])
         self.maker.push(sn, 100, leg)
-        self.entity.push(sn, 0, leg, self.now)
+        self.entity.push(Pdu(0, leg=leg, sn=sn), self.now)
         self.entity.poll(self.now)
 
     def report(self) -> None:

@@ -11,6 +11,7 @@ from minitopo_dc.pdcp import (
     Delivery,
     Feedback,
     LegReception,
+    Pdu,
     PduError,
     ReceivingEntity,
     Report,
@@ -99,7 +100,7 @@ def test_the_entity_says_exactly_what_it_waits_for(
     now = 0
     for count, later in arrivals:
         now += later
-        if entity.push(count, count, 0, now):
+        if entity.push(Pdu(count, leg=0, sn=count), now):
             here.add(count)
         entity.poll(now)
         status = entity.status()
@@ -120,7 +121,7 @@ def test_a_report_with_a_status_is_version_2_and_else_the_same() -> None:
     maker = maker_of(entity)
     for sn in (0, 2):
         maker.push(sn, 100, 0)
-        entity.push(sn, sn, 0, 0)
+        entity.push(Pdu(sn, leg=0, sn=sn), 0)
     data = maker.poll(10 * MS)
     assert data is not None
     leg = LegReception(next_count=3, pdus=2, bytes=200, reordered=0, reordering_ns=0)
@@ -131,7 +132,7 @@ def test_a_report_with_a_status_is_version_2_and_else_the_same() -> None:
 def test_a_report_fits_into_a_datagram_of_1500_bytes() -> None:
     entity = ReceivingEntity[int](sn_format(18), t_reordering=INFINITE, legs=2)
     for count in range(1, 100_000):
-        entity.push(count, count, 0, 0)
+        entity.push(Pdu(count, leg=0, sn=count), 0)
     maker = ReportMaker(entity, sn_format(18), legs=2, interval=1, with_status=True)
     maker.start(0)
     data = maker.poll(1)

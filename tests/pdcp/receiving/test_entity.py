@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minitopo_dc.pdcp import Delivery, ReceivingEntity, Timer, sn_format
+from minitopo_dc.pdcp import Delivery, Pdu, ReceivingEntity, Timer, sn_format
 
 MS = 1_000_000
 
@@ -28,7 +28,7 @@ def test_off_passes_everything_as_it_arrives(bits: int, before: int) -> None:
     entity = receiver(bits=bits, first=first, delivery="off")
     arrivals = [5, 1, 1, 0, -7, 1 << bits - 1]
     for number in arrivals:
-        assert entity.push((first + number) % (1 << bits), number, 0, number % 3)
+        assert entity.push(Pdu(number, leg=0, sn=(first + number) % (1 << bits)), number % 3)
     assert entity.next_timeout() is None
     assert entity.poll(3) == arrivals
     assert (entity.rx_deliv, entity.rx_next, entity.rx_reord) == (first, first, first)
@@ -38,7 +38,7 @@ def test_off_passes_everything_as_it_arrives(bits: int, before: int) -> None:
 def test_gauges_show_the_buffer_now_and_at_its_fullest() -> None:
     entity = receiver()
     for count in (1, 2, 3, 0, 5):
-        entity.push(count, count, 0, 0)
+        entity.push(Pdu(count, leg=0, sn=count), 0)
     statistics = entity.statistics()
     assert (statistics.buffered, statistics.buffered_maximum) == (1, 3)
     assert (sum(statistics.pdus), statistics.delivered) == (5, 4)
@@ -47,13 +47,13 @@ def test_gauges_show_the_buffer_now_and_at_its_fullest() -> None:
 def test_waiting_times_are_those_of_sdus_that_waited() -> None:
     entity = receiver(t_ms=None)
     for count, now in ((1, 0), (2, 1000), (3, 3500), (0, 4000), (4, 5000)):  # ns; the last two not
-        entity.push(count, count, 0, now)
+        entity.push(Pdu(count, leg=0, sn=count), now)
     waiting = entity.statistics().waiting
     assert (waiting.count, waiting.total_ns, waiting.maximum_ns) == (3, 7_500, 4_000)
     # 0.5 us -> below 1 us; 3 us -> [2, 4) us; 4 us -> [4, 8) us; all longer waits in the last
     assert waiting.histogram[:5] == (1, 0, 1, 1, 0)
-    entity.push(6, 6, 0, 5000)
-    entity.push(5, 5, 0, 10**15)
+    entity.push(Pdu(6, leg=0, sn=6), 5000)
+    entity.push(Pdu(5, leg=0, sn=5), 10**15)
     assert entity.statistics().waiting.histogram[-1] == 1
 
 
@@ -65,10 +65,10 @@ def test_an_unknown_delivery_is_refused_with_the_known_ones() -> None:
 def test_pdus_that_are_taken_for_others_are_counted() -> None:
     entity = receiver()
     for count in range(3000):
-        entity.push(count % 4096, count, 0, 0, count)
+        entity.push(Pdu(count, leg=0, sn=count % 4096, count=count), 0)
     assert entity.desynchronised == 0
     # More than half the SN space behind: it seems to be 900 + 4096, and is delivered as if new.
-    assert entity.push(900, 900, 0, 0, 900)
+    assert entity.push(Pdu(900, leg=0, sn=900, count=900), 0)
     assert entity.desynchronised == 1
 
 
@@ -76,14 +76,14 @@ def test_pdus_that_are_taken_for_others_are_counted() -> None:
 def test_a_pdu_of_another_hfn_is_counted_in_order_and_while_others_wait(waits: bool) -> None:
     entity = receiver()
     if waits:
-        entity.push(1, 1, 0, 0, 1)
+        entity.push(Pdu(1, leg=0, sn=1, count=1), 0)
     for _ in range(2):
-        entity.push(entity.rx_deliv, 0, 0, 0, entity.rx_deliv + 4096)
+        entity.push(Pdu(0, leg=0, sn=entity.rx_deliv, count=entity.rx_deliv + 4096), 0)
     assert entity.desynchronised == 2
 
 
 def test_nobody_is_told_of_wrong_counts_who_does_not_tell_them() -> None:
     entity = ReceivingEntity[int](sn_format(12), t_reordering=Timer(0), legs=1)
     for count in (0, 3000):
-        entity.push(count % 4096, count, 0, 0)
+        entity.push(Pdu(count, leg=0, sn=count % 4096), 0)
     assert entity.desynchronised == 0

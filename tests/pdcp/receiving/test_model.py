@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.pdcp import Delivery, ReceivingEntity, Timer, sn_format
+from minitopo_dc.pdcp import Delivery, Pdu, ReceivingEntity, Timer, sn_format
 
 # How long an example takes depends on what else the machine does.
 untimed = settings(deadline=None)
@@ -178,7 +178,7 @@ def test_the_entity_does_what_the_clause_says(setting: Setting, steps: Distances
     entity, model = setting.entity(), setting.model()
     for sdu, (now, _, sn) in enumerate(arrivals(setting, steps)):
         assert entity.poll(now) == model.poll(now)
-        assert entity.push(sn, sdu, 0, now) == model.push(sn, sdu, now)
+        assert entity.push(Pdu(sdu, leg=0, sn=sn), now) == model.push(sn, sdu, now)
         assert entity.poll(now) == model.poll(now)
         assert entity.rx_deliv == model.rx_deliv
         assert entity.rx_next == model.rx_next
@@ -204,7 +204,7 @@ def test_what_is_delivered_does_not_depend_on_polls(
     delivered: list[int] = []
     now = 0
     for sdu, (now, _, sn) in enumerate(arrivals(setting, steps)):
-        assert polled.push(sn, sdu, 0, now) == quiet.push(sn, sdu, 0, now)
+        assert polled.push(Pdu(sdu, leg=0, sn=sn), now) == quiet.push(Pdu(sdu, leg=0, sn=sn), now)
         if data.draw(st.booleans()):
             delivered += polled.poll(now)
     delivered += polled.poll(now + 1000)
@@ -219,7 +219,7 @@ def test_every_pdu_is_accounted_for(setting: Setting, steps: Distances) -> None:
     delivered = 0
     now = 0
     for now, _, sn in arrivals(setting, steps):
-        entity.push(sn, 0, 0, now)
+        entity.push(Pdu(0, leg=0, sn=sn), now)
         delivered += len(entity.poll(now))
     statistics = entity.statistics()
     assert statistics.delivered == delivered

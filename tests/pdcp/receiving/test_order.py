@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.pdcp import INFINITE, Delivery, ReceivingEntity, Timer, sn_format
+from minitopo_dc.pdcp import INFINITE, Delivery, Pdu, ReceivingEntity, Timer, sn_format
 
 MS = 1_000_000
 # How long an example takes depends on what else the machine does.
@@ -34,7 +34,7 @@ def receiver(
 
 
 def push(entity: ReceivingEntity[int], count: int, leg: int, now: int = 0) -> list[int]:
-    entity.push(count % 4096, count, leg, now)
+    entity.push(Pdu(count, leg=leg, sn=count % 4096), now)
     return entity.poll(now)
 
 
@@ -43,7 +43,7 @@ def test_a_lost_pdu_is_given_up_when_the_last_leg_delivers_a_higher_count() -> N
     assert push(entity, 1, leg=0) == []
     assert push(entity, 3, leg=0) == []
     assert push(entity, 2, leg=1) == [1, 2, 3]
-    assert not entity.push(0, 0, 0, 0)
+    assert not entity.push(Pdu(0, leg=0, sn=0), 0)
     statistics = entity.statistics()
     assert (statistics.missing, statistics.missing_by_order, statistics.old) == (1, 1, 1)
     assert (statistics.t_reordering_expiries, entity.next_timeout()) == (0, None)

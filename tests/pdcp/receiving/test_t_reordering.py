@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.pdcp import T_REORDERING_MS, ReceivingEntity, Timer, sn_format
+from minitopo_dc.pdcp import T_REORDERING_MS, Pdu, ReceivingEntity, Timer, sn_format
 from minitopo_dc.pdcp.timers import (
     HIGHEST_NS,
     INITIAL_NS,
@@ -84,7 +84,7 @@ def test_the_first_window_begins_with_the_first_gap_and_not_with_a_pdu_in_order(
         sn_format(18), t_reordering=Timer(is_adaptive=True), legs=2, legs_keep_order=keep_order
     )
     for count, now in FIRST_GAP_LATE:
-        entity.push(count, count, 0, now)
+        entity.push(Pdu(count, leg=0, sn=count), now)
     assert entity.statistics().t_reordering_ns == INITIAL_NS  # after it the 5 ms make it 10 ms
 
 
@@ -105,7 +105,7 @@ class Alternating:
         while self.under_way and min(self.under_way)[0] <= self.sent * MS:
             self.now, count = min(self.under_way)
             self.under_way.remove((self.now, count))
-            self.entity.push(count, count, count % 2, self.now)
+            self.entity.push(Pdu(count, leg=count % 2, sn=count), self.now)
             self.delivered += self.entity.poll(self.now)
 
 
@@ -115,7 +115,7 @@ def test_the_entity_s_timer_comes_down_to_the_legs_difference() -> None:
     statistics = link.entity.statistics()
     assert statistics.t_reordering_ns == 60 * MS  # 29 ms and the margin
     assert (statistics.missing, statistics.old) == (0, 0)
-    link.entity.push(link.sent + 10, 0, 0, link.now)
+    link.entity.push(Pdu(0, leg=0, sn=link.sent + 10), link.now)
     assert link.delivered == sorted(set(link.delivered))
 
 
@@ -171,7 +171,7 @@ def test_on_any_arrivals_order_holds_and_a_loss_blocks_3_s_at_most(
         before = entity.rx_deliv
         delivered += entity.poll(now)
         idle = entity.rx_deliv == entity.rx_next
-        entity.push(count, count, leg, now)
+        entity.push(Pdu(count, leg=leg, sn=count), now)
         delivered += entity.poll(now)
         if before != entity.rx_deliv or idle:
             blocked = now
@@ -194,6 +194,7 @@ def test_it_learns_with_either_delivery(delivery: str) -> None:
         start, now = 100 * batch, batch * 10 * MS
         for count in (*range(start + 50, start + 100), *range(start, start + 50)):
             entity.push(
-                count, None, int(count >= start + 50), now + (count - start) % 50 * MS // 10
+                Pdu(None, leg=int(count >= start + 50), sn=count),
+                now + (count - start) % 50 * MS // 10,
             )
     assert entity.statistics().t_reordering_ns == 10 * MS  # 4.9 ms and the margin

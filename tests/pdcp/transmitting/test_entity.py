@@ -22,7 +22,6 @@ from minitopo_dc.pdcp import (
     make_policy,
     sn_format,
 )
-from minitopo_dc.pdcp.transmitting.buffers import BufferedSdu
 from tests.pdcp.bearers import Answers
 from tests.pdcp.views import WrittenLeg
 
@@ -111,7 +110,7 @@ def test_only_a_rule_about_headers_needs_facts() -> None:
 def test_data_recovery_keeps_the_latest_pdus_of_a_leg() -> None:
     recovery = Recovery[str](2, most=2, discard_timer=None)
     for count, sdu in enumerate("abc"):
-        recovery.sent(1, BufferedSdu(count, sdu, 100, 0))
+        recovery.sent(1, Pdu(sdu, 100, count=count))
     recovery.leg_lost(1, {0, 1, 2}, 0)
     again = []
     while (first := recovery.first(0)) is not None:

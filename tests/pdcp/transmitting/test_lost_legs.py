@@ -17,8 +17,8 @@ from minitopo_dc.pdcp import (
     Recovery,
     ThresholdPolicy,
 )
+from minitopo_dc.pdcp.codec import Pdu
 from minitopo_dc.pdcp.report import StatusReport
-from minitopo_dc.pdcp.transmitting.buffers import BufferedSdu, Pdu
 from minitopo_dc.pdcp.transmitting.legs import BearerLeg, BearerLegs
 from minitopo_dc.trace import RateTrace
 from tests.pdcp.bearers import MS, SIZE, Answers, Bearer, endless, recovery
@@ -125,7 +125,7 @@ def test_what_was_taken_back_from_a_leg_is_not_outstanding_behind_others_packets
     leg.start(0)
     (near,) = BearerLegs[str]([leg], BearerLeg, legs=1, waiting=endless()).legs
     leg.push("another's", SIZE, 0)
-    near.send(Pdu(0, 0, 0, "own", SIZE), 0)
+    near.send(Pdu("own", SIZE, leg=0, count=0), 0)
     assert [pdu.sdu for pdu in near.arrived(0)] == ["own"]
     leg.push("own", SIZE, 0)
     leg.set_up(False, 0)
@@ -139,7 +139,7 @@ def kept(*legs: int) -> Recovery[int]:
     """PDUs 0, 1, ... on these legs."""
     made = recovery()
     for count, leg in enumerate(legs):
-        made.sent(leg, BufferedSdu(count, count, SIZE, 0))
+        made.sent(leg, Pdu(count, SIZE, count=count))
     return made
 
 
