@@ -165,7 +165,8 @@ def kept() -> dict[str, int]:
 
 @needs_picoquic
 def test_of_many_changes_only_what_the_last_one_made_is_kept(page: Page) -> None:
-    seed, before = page.transfer.entries["seed"], {}
+    seed = page.transfer.entries["seed"]
+    before: dict[str, int] = {}
     for number in range(4):
         seed.text.value = str(200 + number)
         page.settle()
