@@ -23,7 +23,7 @@ from minitopo_dc.results.judge import crashed
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario, has_guest, obstacle_here
 from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
-from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.scenario import Clock, Core, ResolvedFlow, Scenario
 
 # ruff: noqa: PLC0415
 # Each clock is imported when it is used: the virtual one must work without what the real one needs.
@@ -180,20 +180,23 @@ def build_missing(scenarios: Iterable[Scenario]) -> None:
     Each is tried once in this process' life; lines on standard error say what is done. What cannot
     be built is said with what to install, and runs without it are slower, or unsupported.
     """
-    for name in dict.fromkeys(name for scenario in scenarios for name in _used(scenario)):
+    used = (
+        name
+        for it in scenarios
+        for name in _used(it.clock, getattr(it, it.clock).core, it.resolved_flows)
+    )
+    for name in dict.fromkeys(used):
         if PARTS[name][0]() is not None:
             _build_once(name)
 
 
-def _used(scenario: Scenario) -> Iterator[str]:
-    if scenario.clock == "virtual" and scenario.virtual.core != "python":
-        yield NATIVE
-    if scenario.clock == "real" and scenario.real.core != "python" and _is_damaged(NATIVE):
+def _used(clock: Clock, core: Core, flows: Iterable[ResolvedFlow]) -> Iterator[str]:
+    if core != "python" and (clock == "virtual" or _is_damaged(NATIVE)):
         yield NATIVE
     for stack in (PICOQUIC, NOQ):
-        if any(flow.transport.endswith(f"-{stack}") for flow in scenario.resolved_flows):
+        if any(flow.transport.endswith(f"-{stack}") for flow in flows):
             yield stack
-    if scenario.clock == "real" and scenario.is_proxied:
+    if clock == "real" and any(flow.proxied for flow in flows):
         yield PROXY
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import subprocess
 import threading
 import time
@@ -13,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.files import CsvFile
 from minitopo_dc.linux_guest import proxy_obstacle
 from minitopo_dc.real.elements import Testbed, ipv6_obstacle, stop_all, testbed
 from minitopo_dc.real.hosts import (
@@ -197,10 +197,8 @@ class Sampler(threading.Thread):
 
     def save(self, path: Path) -> None:
         """Write the samples as CSV."""
-        with path.open("w", encoding="utf-8", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(["time_s", "received_bytes"])
-            rows.writerows((f"{moment:.4f}", count) for moment, count in self._samples)
+        with CsvFile(path, ["time_s", "received_bytes"]) as file:
+            file.add_all((f"{moment:.4f}", count) for moment, count in self._samples)
 
 
 HEADER_BYTES = {4: 20 + 8, 6: 40 + 8}

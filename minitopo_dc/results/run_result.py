@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from minitopo_dc.fields import Direction
 from minitopo_dc.files import VERSION_FILE, parse_json, read_text, write_json, write_version
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario import Leg, Scenario
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Workload
 
@@ -76,7 +76,7 @@ def jain_index(goodputs: Sequence[float]) -> float:
     return sum(goodputs) ** 2 / (len(goodputs) * squares)
 
 
-def capacity_over_time(scenario: Scenario, seconds: float, step_s: float = 0.5) -> pd.DataFrame:
+def capacity_over_time(legs: Sequence[Leg], seconds: float, step_s: float = 0.5) -> pd.DataFrame:
     """Return the means in steps of `step_s` of what downlinks could carry (`available_bits`).
 
     Columns: `time_s`, and `leg_1_mbps`, ...
@@ -86,7 +86,7 @@ def capacity_over_time(scenario: Scenario, seconds: float, step_s: float = 0.5) 
     step = round(step_s * NS_PER_S)
     edges = range(0, max(1, round(seconds * NS_PER_S)) + step, step)
     table = {"time_s": [start / NS_PER_S for start in edges[:-1]]}
-    for number, leg in enumerate(scenario.legs, start=1):
+    for number, leg in enumerate(legs, start=1):
         bits = leg.direction("downlink").available_bits(edges)
         table[f"leg_{number}_mbps"] = [count / step_s / 1e6 for count in bits]
     return pd.DataFrame(table)

@@ -51,7 +51,7 @@ from minitopo_dc.pdcp import (
 )
 from minitopo_dc.registry import load_entry_points
 from minitopo_dc.scenario.layer2 import SettingOf
-from minitopo_dc.units import NS_PER_MS
+from minitopo_dc.units import NS_PER_MS, UNLIMITED, QueueLimit
 
 SPLIT_POLICIES = "minitopo_dc.split_policies"
 """The entry points that may register split policies."""
@@ -137,14 +137,14 @@ class FlowControlSettings(Settings):
         self,
         legs: int,
         seeds: Sequence[str] = (),
-        queues: Sequence[tuple[int | None, int | None]] = (),
+        queues: Sequence[QueueLimit] = (),
     ) -> tuple[FlowControl, ...]:
         """Return a flow control for each of a bearer's `legs` legs.
 
         Args:
             legs: their number.
             seeds: of jitter and loss, one per leg; none: the numbers of the legs.
-            queues: the packets and bytes that the queue of each leg holds; none: any number.
+            queues: the limit of each leg's queue; none: there are none.
 
         Raises:
             PolicyError: a field has not as many values as there are legs.
@@ -156,7 +156,7 @@ class FlowControlSettings(Settings):
             _per_leg("rate_mbps", self.rate_mbps, legs),
             _per_leg("loss_percent", self.loss_percent, legs),
             seeds or map(str, range(legs)),
-            queues or ((None, None),) * legs,
+            queues or (UNLIMITED,) * legs,
             strict=True,
         )
         return tuple(
@@ -169,10 +169,9 @@ class FlowControlSettings(Settings):
                 rate_bps=None if rate is None else round(rate * 1_000_000),
                 loss=loss / 100,
                 seed=seed,
-                queue_packets=packets,
-                queue_bytes=size,
+                queue=queue,
             )
-            for desired, delay, jitter, rate, loss, seed, (packets, size) in values
+            for desired, delay, jitter, rate, loss, seed, queue in values
         )
 
 
@@ -336,7 +335,7 @@ class Pdcp(Settings):
         legs: int,
         states: Sequence[LegQueue] = (),
         *,
-        buffer_limits: tuple[int | None, int | None] = (None, None),
+        buffer_limit: QueueLimit = UNLIMITED,
         flow_control: Sequence[FlowControl] = (),
         make: Callable[..., Any] = TransmittingEntity,
     ) -> Any:
@@ -345,7 +344,7 @@ class Pdcp(Settings):
         Args:
             legs: the number of legs.
             states: the legs themselves, where they can be seen.
-            buffer_limits: how many packets, and how many bytes, may wait; None: any number.
+            buffer_limit: of the packets that wait for a leg, or in one's queue.
             flow_control: of each leg, where the nodes' queues are known (`ElementSettings`).
             make: takes what `TransmittingEntity` takes.
 
@@ -355,7 +354,6 @@ class Pdcp(Settings):
         numbers = sn_format(self.sn_bits)
         discard_timer = self.discard_timer_ms.ns
         policy, failures = self.policy(legs), None
-        packets, size = buffer_limits
         if self.leg_failure_ms is not None and self.report_ms is not None:
             after, interval = self.leg_failure_ms * NS_PER_MS, self.report_ms * NS_PER_MS
             failures = LegFailures(legs, after=round(after), interval=round(interval))
@@ -365,7 +363,7 @@ class Pdcp(Settings):
             legs=legs,
             states=states,
             reports=self.report_ms is not None,
-            waiting=SduBuffer(packets, discard_timer, size) if self.sdus_wait(policy) else None,
+            waiting=SduBuffer(buffer_limit, discard_timer) if self.sdus_wait(policy) else None,
             early=self.numbering == "early",
             flow_control=flow_control
             or (() if self.flow_control is None else self.flow_control.of_legs(legs)),

@@ -46,7 +46,7 @@ def test_a_silence_takes_the_same_capacity_however_it_is_said(way: str, tmp_path
     scenario = silent(way, tmp_path)
     assert available_bits(scenario, 0, 16) == [100_000_000]
     assert available_bits(scenario, 1.5, 8.5) == [10_000_000]
-    means = capacity_over_time(scenario, 10, 1)["leg_1_mbps"]
+    means = capacity_over_time(scenario.legs, 10, 1)["leg_1_mbps"]
     assert list(means) == [10, 10, 0, 0, 0, 0, 0, 0, 10, 10]
 
 
