@@ -110,5 +110,5 @@ def test_more_than_half_the_numbers_within_t_reordering_makes_it_discard_new_pdu
 
 
 def test_a_bearer_over_too_many_legs_is_told() -> None:
-    with pytest.raises(InputError, match="over 17 legs, more than 16"):
+    with pytest.raises(InputError, match=r"17 .*16"):
         DrivenReceiver(sn_format(12), t_reordering=INFINITE, legs=17)

@@ -162,7 +162,7 @@ def test_a_policy_that_does_not_look_is_shown_nothing() -> None:
 
 
 def test_a_policy_that_looks_is_refused_where_legs_cannot_be_seen() -> None:
-    with pytest.raises(PolicyError, match="Answers sees legs: needs 2, 0 are shown"):
+    with pytest.raises(PolicyError, match=r"Answers .*2, 0"):
         bearer(Answers(1))
 
 
