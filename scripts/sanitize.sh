@@ -10,7 +10,7 @@ readonly SECONDS_OF_FUZZER=${1:-60}
 LIBRARIES=$(cc -print-file-name=libasan.so):$(cc -print-file-name=libubsan.so)
 
 directory=$(mktemp -d)
-trap 'rm -rf "$directory"' EXIT
+trap 'kill $(jobs -p) 2> /dev/null; rm -rf "$directory"' EXIT
 .venv/bin/python -m tests.native.sanitized "$directory"
 extension=$(echo "$directory"/*.so)
 
@@ -19,11 +19,10 @@ checked() {
         UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 .venv/bin/python "$@"
 }
 
-echo "sanitize: differential tests"
+# Each is one process: the fuzzer, then the PDUs, go on beside the tests.
+echo "sanitize: differential tests; beside them fuzzer, $SECONDS_OF_FUZZER s, and PDUs"
+(checked -m tests.native.fuzz "$SECONDS_OF_FUZZER" && .venv/bin/python -m tests.native.soak 4000000) &
 MINITOPO_DC_EXAMPLES=200 checked -m pytest -q -p no:cacheprovider -p no:xdist tests/native \
     tests/virtual/whole_runs/test_cores.py
-echo "sanitize: PDUs"
-.venv/bin/python -m tests.native.soak 4000000
-echo "sanitize: fuzzer, $SECONDS_OF_FUZZER s"
-checked -m tests.native.fuzz "$SECONDS_OF_FUZZER"
+wait $!
 echo "sanitize: passed"
