@@ -115,7 +115,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     least = {key: min(values) for key, values in costs.items()}
     rows: dict[str, Any] = {}
     for name in options.parts:
-        row = {tree: least[name, tree] for tree in trees}
+        row: dict[str, Any] = {tree: least[name, tree] for tree in trees}
         if unit == "CPU s":
             row |= {"before": PARTS[name].before_s, "aim": PARTS[name].aim_s}
         if options.against is not None:

@@ -7,12 +7,13 @@ program's own.
 
 from __future__ import annotations
 
+import csv
 import errno
 import json
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -22,7 +23,7 @@ from pathlib import Path
 from posix import fstat, fsync, strerror
 from posix import stat as stat_of
 from posixpath import islink
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from minitopo_dc.errors import InputError, MinitopoDcError
 
@@ -106,6 +107,28 @@ def json_text(value: Any) -> str:
         return to_json(value, indent=1).decode()
     except ValueError:
         return json.dumps(value, indent=1)
+
+
+class CsvFile:
+    """A CSV file while it is written: `add` takes a row, `add_all` several.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+
+    def __init__(self, path: Path, header: Iterable[object], buffering: int = -1) -> None:
+        """Begin the file, in place of one that exists; `buffering` is that of `open`."""
+        file = path.open("w", buffering, encoding="utf-8", newline="")
+        rows = csv.writer(file)
+        self.add, self.add_all = rows.writerow, rows.writerows
+        self.close = file.close
+        self.add(header)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class UnreadableError(MinitopoDcError, ValueError):

@@ -54,7 +54,7 @@ from minitopo_dc.results.tables.runs import MODES, flat, label_of, main_measure,
 from minitopo_dc.results.tables.series import congestion_series
 from minitopo_dc.runners.base import all_runners, get_runner
 from minitopo_dc.runners.quic import is_mpquic, mpquic_stacks, stacks_of, transports_of
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario import Mode, Scenario
 from minitopo_dc.scratch import scratch_prefix
 
 if TYPE_CHECKING:
@@ -113,7 +113,9 @@ def ways_of(scenarios: Sequence[Scenario]) -> dict[str, Scenario]:
     """
     groups: dict[tuple[str, str], list[Scenario]] = {}
     for scenario in sorted(scenarios, key=lambda scenario: MODES.index(scenario.mode)):
-        alike = groups.setdefault((_kind(scenario), scenario.transport), [])
+        alike = groups.setdefault(
+            (_kind(scenario.mode, scenario.leg, scenario.transport), scenario.transport), []
+        )
         alike += [scenario] * (scenario not in alike)
     ways = {}
     for (kind, transport), alike in groups.items():
@@ -124,20 +126,20 @@ def ways_of(scenarios: Sequence[Scenario]) -> dict[str, Scenario]:
     return ways
 
 
-def _kind(scenario: Scenario) -> str:
-    by = _protocol(scenario.transport)
-    match scenario.mode:
-        case "sc" if get_runner(scenario.transport).every_leg:
+def _kind(mode: Mode, leg: int, transport: str) -> str:
+    by = _protocol(transport)
+    match mode:
+        case "sc" if get_runner(transport).every_leg:
             return "each leg alone"
         case "sc":
-            return f"leg {scenario.leg}"
+            return f"leg {leg}"
         case "multipath":
             return by
         case "atsss":
             return f"ATSSS by {by}" if by.startswith("MP") else "ATSSS-LL"
         case "dc-duplicate":
             return "DC with duplicates"
-    return KINDS.get(scenario.mode, scenario.mode)
+    return KINDS.get(mode, mode)
 
 
 def _protocol(transport: str) -> str:

@@ -52,8 +52,9 @@ def execute(arguments: argparse.Namespace) -> int:
     jobs = chosen_jobs(arguments.jobs, base.clock)
     require_clock(base.clock)
     if not arguments.dry_run:  # the default rows depend on what is built
-        stacks = [transports_of(stack)[0] for stack in chosen_stacks(arguments, base)]
-        transports = options.listed(arguments.transports or [*stacks, "tcp"])
+        stacks = chosen_stacks(arguments, base.congestion_control, base.clock)
+        single = [transports_of(stack)[0] for stack in stacks]
+        transports = options.listed(arguments.transports or [*single, "tcp"])
         build_missing(base.model_copy(update={"transport": name}) for name in transports)
     ways = compared_ways(arguments, base)
     if arguments.dry_run:

@@ -21,7 +21,7 @@ from minitopo_dc.link.propagation import (
     NormalDelay,
     Propagation,
 )
-from minitopo_dc.units import NS_PER_S
+from minitopo_dc.units import NS_PER_S, QueueLimit
 
 T = TypeVar("T")
 Served = Callable[[Any, int, int, int, int], None]
@@ -34,6 +34,8 @@ NOT_STARTED = 1 << 62
 """In ns: a time zero that every clock reading is before."""
 PAPERS_DELAY = NormalDelay(10_000_000, 1_000_000)
 """Thesis, section 4.4 and listing 4.2: netem delay 10ms 1ms normal."""
+PAPERS_QUEUE = QueueLimit(100)
+"""Ibid., listing 4.2, server side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +46,10 @@ class LegParameters:
     `reorder`.
 
     Raises:
-        ValueError: a limit below 1.
+        ValueError: an MTU below 1.
     """
 
-    # None: no limit. 100 packets: the thesis' listing 4.2, server side.
-    queue_packets: int | None = 100
-    queue_bytes: int | None = None
+    queue: QueueLimit = PAPERS_QUEUE
     delay: DelayModel = PAPERS_DELAY
     loss: LossModel | None = None
     # False: jitter keeps the order, as LTE's RLC does (TS 36.322). True: packets overtake as with
@@ -64,14 +64,10 @@ class LegParameters:
     mtu_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a queue that holds nothing, and an MTU of nothing."""
-        for name, limit in (
-            ("queue_packets", self.queue_packets),
-            ("queue_bytes", self.queue_bytes),
-            ("mtu_bytes", self.mtu_bytes),
-        ):
-            if limit is not None and limit < 1:
-                raise ValueError(f"{name} = {limit} (allowed: 1 or more, or none for no limit)")
+        """Refuse an MTU of nothing."""
+        if self.mtu_bytes is not None and self.mtu_bytes < 1:
+            allowed = "allowed: 1 or more, or none for no limit"
+            raise ValueError(f"mtu_bytes = {self.mtu_bytes} ({allowed})")
 
 
 @dataclass(slots=True)  # one for each row of a series: frozen, it takes three times as long
@@ -237,8 +233,7 @@ class QueuedLeg(AnyLeg[T]):
 
     __slots__ = (
         *("_air", "_dropped_flush", "_dropped_queue", "_dropped_stop", "_joined_packets"),
-        *("_limit_bytes", "_limit_packets"),
-        *("_loss", "_loss_rng", "_queue_max"),
+        *("_limit", "_loss", "_loss_rng", "_queue_max"),
         *("_dropped_mtu", "_mtu"),
         *("_discipline", "_dropped_early", "_ecn_packets", "_marked", "_queue_rng"),
     )
@@ -248,8 +243,7 @@ class QueuedLeg(AnyLeg[T]):
         super().__init__()
         self._loss = copy(parameters.loss)  # it may keep state, and parameters are shared
         self._loss_rng, self._queue_rng = queue_generators(rng)
-        self._limit_packets = parameters.queue_packets or NEVER
-        self._limit_bytes = parameters.queue_bytes or NEVER
+        self._limit = parameters.queue
         self._air: Propagation[T] = Propagation(reorder=parameters.reorder)
         self._joined_packets = self._queue_max = 0
         self._dropped_queue = self._dropped_stop = self._dropped_flush = 0
@@ -296,8 +290,7 @@ class QueuedLeg(AnyLeg[T]):
     def has_room(self, *, now: int, size: int) -> bool:
         """Return whether the queue would take a packet of `size` bytes at `now`."""
         self._advance(now)
-        packets, size_all = self._occupancy()
-        return packets < self._limit_packets and size_all + size <= self._limit_bytes
+        return self._limit.has_room(*self._occupancy(), size=size)
 
     @property
     def joined_packets(self) -> int:

@@ -148,9 +148,7 @@ class CapacityLeg(QueuedLeg[T]):
         # As any queue does, in fewer calls: a policy asks it of each leg for each packet.
         if self._finish <= now:
             self._advance(now)
-        return (
-            len(self._queue) < self._limit_packets and self._queue_bytes + size <= self._limit_bytes
-        )
+        return self._limit.has_room(len(self._queue), self._queue_bytes, size=size)
 
     def served_packets(self, *, now: int) -> int:
         """Return the number of the last packet that left the queue, with all before, by `now`."""

@@ -10,15 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from minitopo_dc.errors import InputError
 from minitopo_dc.units import NS_PER_S
 
 GAMMA_P = 5.0
 """The weight of playing without a stall beside the utility; the paper on BOLA (INFOCOM 2016)."""
-
-
-class MediaError(InputError):
-    """Error: a video, or a file of frames, is missing or wrong; the message says what is."""
 
 
 @dataclass(frozen=True)

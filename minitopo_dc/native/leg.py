@@ -158,7 +158,7 @@ class NativeLeg:
         made = lib.leg_new(*states, parameters.reorder, parameters.grant_ns)
         self.pointer = self._ffi.gc(made, lib.leg_free)
         """The leg itself."""
-        limits = parameters.queue_packets, parameters.queue_bytes, parameters.mtu_bytes
+        limits = parameters.queue.packets, parameters.queue.bytes, parameters.mtu_bytes
         lib.leg_limit(self.pointer, *map(native_limit, limits))
         lib.leg_set_capacity(self.pointer, serves, 0)
         lib.leg_set_delay(self.pointer, *delay, 0)

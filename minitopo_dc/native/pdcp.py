@@ -15,7 +15,7 @@ from minitopo_dc.native.library import (
     random_state,
     to_c_time,
 )
-from minitopo_dc.native.policy import AskedPolicy, has_twin, native_policy
+from minitopo_dc.native.policy import TWINS, AskedPolicy
 from minitopo_dc.pdcp import (
     Delivery,
     FlowControl,
@@ -36,6 +36,7 @@ from minitopo_dc.pdcp import (
 from minitopo_dc.pdcp.report import HEADER_BYTES, MAX_BYTES
 from minitopo_dc.pdcp.transmitting.buffers import SduBuffer
 from minitopo_dc.pdcp.transmitting.legs import LEAD_NS
+from minitopo_dc.units import UNLIMITED
 
 TAKEN, STALE, IMPOSSIBLE = range(3)
 """What becomes of a report, by the numbers of `pdcp/pdcp.h`."""
@@ -77,14 +78,18 @@ class NativeTransmitter:
         waits = waiting is not None
         self._follows = waits or bool(flow_control)
         self._mask = sn_format.modulus - 1
-        self.asked = None if has_twin(policy) else AskedPolicy(policy, legs, may_wait=waits)
+        self.asked: AskedPolicy | None = None
         """A split policy that C asks; None: it is in C."""
-        split = native_policy(policy, legs) if self.asked is None else self.asked.pointer
-        packets, size = (None, None) if waiting is None else (waiting.packets, waiting.size)
+        if (twin := TWINS.get(type(policy))) is None:
+            self.asked = AskedPolicy(policy, legs, may_wait=waits)
+            split = self.asked.pointer
+        else:
+            split = twin(self._lib, policy, legs)
+        limit = UNLIMITED if waiting is None else waiting.limit
         discard_timer = None if waiting is None else waiting.discard_timer
         made = self._lib.transmit_new(
             *(sn_format.bits, sn_format.size, legs, [leg.pointer for leg in states]),
-            *(split, reports, waits, early, native_limit(packets), native_limit(size)),
+            *(split, reports, waits, early, native_limit(limit.packets), native_limit(limit.bytes)),
             *map(to_c_time, (discard_timer, LEAD_NS if sees_legs(policy) else None)),
         )
         self.pointer = self._ffi.gc(made, self._lib.transmit_free)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from minitopo_dc.errors import InputError
 from minitopo_dc.native.library import from_c_time, library
 from minitopo_dc.pdcp import (
     BatchPolicy,
@@ -19,29 +18,15 @@ from minitopo_dc.pdcp import (
 )
 from minitopo_dc.pdcp.policies.policy import checked_split
 
-
-def has_twin(policy: SplitPolicy) -> bool:
-    """Return whether a split policy is in C too; a subclass of one of these is not."""
-    return type(policy) in (BatchPolicy, DuplicatePolicy, LeastDelayPolicy, ProportionalPolicy)
-
-
-def native_policy(policy: SplitPolicy, legs: int) -> Any:
-    """Return the twin in C of a split policy, which its entity frees.
-
-    Raises:
-        InputError: it has none.
-    """
-    lib = library().lib
-    if isinstance(policy, BatchPolicy):
-        return lib.policy_batch(policy.shares, legs)
-    if isinstance(policy, DuplicatePolicy):
-        return lib.policy_duplicate(legs)
-    if isinstance(policy, ProportionalPolicy):
-        rates = policy.rates
-        return lib.policy_proportional(legs, rates.time_constant, rates.floor)
-    if isinstance(policy, LeastDelayPolicy):
-        return lib.policy_least_delay(legs)
-    raise InputError(f"split policy of class {type(policy).__name__}")
+TWINS: Mapping[type[SplitPolicy], Callable[[Any, Any, int], Any]] = {
+    BatchPolicy: lambda lib, policy, legs: lib.policy_batch(policy.shares, legs),
+    DuplicatePolicy: lambda lib, _, legs: lib.policy_duplicate(legs),
+    LeastDelayPolicy: lambda lib, _, legs: lib.policy_least_delay(legs),
+    ProportionalPolicy: lambda lib, policy, legs: lib.policy_proportional(
+        legs, policy.rates.time_constant, policy.rates.floor
+    ),
+}
+"""By its class, what makes a policy in C, which its entity frees; a subclass is not in C."""
 
 
 class AskedPolicy:

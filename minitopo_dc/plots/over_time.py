@@ -184,7 +184,7 @@ def _run_panels(run: Path, scenario: Scenario) -> Panels:
     bin_s = _bin_s(run, sampled["time_s"])
     rate, carried = client_rate(run, bin_s), leg_rates(run, bin_s=bin_s)
     end_s = float(rate["time_s"].max()) + bin_s
-    could = capacity_over_time(scenario, end_s, bin_s)
+    could = capacity_over_time(scenario.legs, end_s, bin_s)
     could.loc[len(could)] = {
         **could.iloc[-1],
         "time_s": end_s,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import subprocess
 import threading
 import time
@@ -13,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.files import CsvFile
 from minitopo_dc.linux_guest import proxy_obstacle
 from minitopo_dc.real.elements import Testbed, ipv6_obstacle, stop_all, testbed
 from minitopo_dc.real.hosts import (
@@ -28,6 +28,7 @@ from minitopo_dc.runners.icmp import DATA_BYTES
 from minitopo_dc.runners.processes.session import Job, run_transfers
 from minitopo_dc.runs.element_settings import client_legs
 from minitopo_dc.runs.perform import Measured, RunFailedError, perform
+from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import (
     SERVER_PORT,
@@ -197,10 +198,8 @@ class Sampler(threading.Thread):
 
     def save(self, path: Path) -> None:
         """Write the samples as CSV."""
-        with path.open("w", encoding="utf-8", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(["time_s", "received_bytes"])
-            rows.writerows((f"{moment:.4f}", count) for moment, count in self._samples)
+        with CsvFile(path, ["time_s", "received_bytes"]) as file:
+            file.add_all((f"{moment:.4f}", count) for moment, count in self._samples)
 
 
 HEADER_BYTES = {4: 20 + 8, 6: 40 + 8}
@@ -220,6 +219,8 @@ def run_real(
         OSError: `directory` cannot be written.
     """
     measure = partial(_measure, disturb)
+    # The elements are processes of their own, which load what a script has registered.
+    scenario = with_script_plugins(scenario, registered_in_script())
     return perform(scenario, directory, facts=facts(), obstacle=machine_obstacle, measure=measure)
 
 

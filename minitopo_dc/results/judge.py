@@ -8,7 +8,6 @@ schedule opens no path.
 from __future__ import annotations
 
 import contextlib
-import csv
 import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from minitopo_dc.fields import PathPlan
-from minitopo_dc.files import shortage, write_whole
+from minitopo_dc.files import CsvFile, shortage, write_whole
 from minitopo_dc.interruption import raise_if_interrupted
 from minitopo_dc.registry import place_in_plugins
 from minitopo_dc.results.bound import bound_mbps
@@ -33,7 +32,7 @@ from minitopo_dc.results.run_result import (
 )
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Leg, ResolvedFlow, Scenario
 from minitopo_dc.workloads import Measurement
-from minitopo_dc.workloads.path_reports import PathFile, bytes_of_legs
+from minitopo_dc.workloads.path_reports import COLUMNS, bytes_of_legs, path_rows
 
 LATEST_START_S: Final = 1.0
 """The latest start of a client on a healthy machine: a Python client takes some tenths of a second
@@ -113,14 +112,12 @@ def _save_rows(
             directory = flow_directory(run, number, alone=alone)
             directory.mkdir(parents=True, exist_ok=True)
             path = directory / f"{flow.workload.kind}.csv"
-            with path.open("w", encoding="utf-8", newline="") as file:
-                table = csv.DictWriter(file, list(measured.rows[0]))
-                table.writeheader()
-                table.writerows(measured.rows)
+            with CsvFile(path, measured.rows[0]) as file:
+                file.add_all(row.values() for row in measured.rows)
     if any(measured.path_samples for _, measured in flows):
-        with PathFile(run / "paths.csv") as file:
+        with CsvFile(run / "paths.csv", COLUMNS) as file:
             for number, (_, measured) in enumerate(flows, start=1):
-                file.write(number, measured.path_samples)
+                file.add_all(path_rows(number, measured.path_samples))
 
 
 def _first_failure(reasons: Iterable[str | None], *, alone: bool) -> str | None:
@@ -159,11 +156,12 @@ def ok_result(
     if not all(flow.workload.has_goodput for flow in flows):
         return result
     starts, ends = zip(*windows, strict=True)
-    available = sum(available_bits(scenario, min(starts), max(ends), at_once=True))
+    legs, cells = scenario.legs, scenario.cells
+    carried = available_bits(legs, scenario.loads, min(starts), max(ends), shared=cells)
     return replace(
         result,
         goodput_mbps=goodput_mbps(result.size_bytes, seconds),
-        capacity_share=capacity_share(result.size_bytes, available),
+        capacity_share=capacity_share(result.size_bytes, sum(carried)),
     )
 
 

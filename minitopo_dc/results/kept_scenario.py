@@ -9,7 +9,6 @@ one `traces/` that they share beside `runs/`.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import re
@@ -22,6 +21,7 @@ from typing import Any, TypeVar, get_args
 from minitopo_dc.fields import Direction, SettingsError, read_yaml
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import (
+    CsvFile,
     check_version,
     parse_json,
     read_bytes,
@@ -48,10 +48,8 @@ def save_as_run(given: Scenario, resolved: Scenario, run: Path) -> None:
     """Write the scenario that is run, which can be run by itself, and the handovers of a rule."""
     resolved.save(run / DERIVED)
     if (handovers := handovers_of(given)) is not None:
-        with (run / HANDOVERS).open("w", encoding="utf-8", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(["time_s", "old_leg", "new_leg"])
-            rows.writerows(handovers)
+        with CsvFile(run / HANDOVERS, ["time_s", "old_leg", "new_leg"]) as file:
+            file.add_all(handovers)
 
 
 def load_as_run(run: Path) -> Scenario:

@@ -237,10 +237,10 @@ class AnyElement(ABC):
         `make` takes what `TransmittingEntity` takes.
         """
         seen = [self._seen[number] for number in bearer.legs if number in self._seen]
-        limits = self._settings.buffer_limits(bearer)
+        limit = self._settings.buffer_limit(bearer)
         control = self._settings.flow_control(bearer)
         return bearer.pdcp.transmitter(
-            len(bearer.legs), seen, buffer_limits=limits, flow_control=control, make=make
+            len(bearer.legs), seen, buffer_limit=limit, flow_control=control, make=make
         )
 
     def _reporters(self) -> Iterator[ReportSender]:

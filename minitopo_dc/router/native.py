@@ -9,7 +9,7 @@ from minitopo_dc.fields import Settings
 from minitopo_dc.native import library
 from minitopo_dc.native.leg import DISCIPLINES, NativeLeg
 from minitopo_dc.native.pdcp import MAX_LEGS, NativeReceiver, NativeReportMaker, NativeTransmitter
-from minitopo_dc.native.policy import has_twin
+from minitopo_dc.native.policy import TWINS
 from minitopo_dc.pdcp import ReceiveStatistics
 from minitopo_dc.scenario import LegDirection, Pdcp
 from minitopo_dc.scenario.element import ElementLeg, ElementSettings, ReceiveBearer, TransmitBearer
@@ -113,7 +113,7 @@ def _obstacles(settings: ElementSettings, asks_policies: bool) -> Iterator[str]:
         if len(bearer.legs) > MAX_LEGS:
             yield f"a bearer over {len(bearer.legs)} legs, more than {MAX_LEGS}"
         asks = asks_policies or not isinstance(bearer, TransmitBearer)
-        if not asks and not has_twin(bearer.pdcp.policy(len(bearer.legs))):
+        if not asks and type(bearer.pdcp.policy(len(bearer.legs))) not in TWINS:
             yield f"pdcp has split {bearer.pdcp.split}"
 
 

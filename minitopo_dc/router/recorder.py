@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import repeat
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Protocol, TextIO, cast
+from typing import Any, Protocol, cast
 
-from minitopo_dc.files import write_json
+from minitopo_dc.files import CsvFile, write_json
 from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.units import NS_PER_MS
 
@@ -41,17 +40,15 @@ class Series:
         self, path: Path, key: str, sources: Mapping[int, Snapshot], buffering: int = -1
     ) -> None:
         self._sources = sources
-        self._file: TextIO = path.open("w", buffering, encoding="utf-8", newline="")
-        self._rows = csv.writer(self._file)
         self._columns = list(
             dict.fromkeys(name for source in sources.values() for name in source())
         )
-        self._rows.writerow(["time_ns", key, *self._columns])
+        self._file = CsvFile(path, ["time_ns", key, *self._columns], buffering)
 
     def write(self, now: int) -> None:
         """Add a row for each source at `now` (ns)."""
         for key, source in self._sources.items():
-            self._rows.writerow([now, key, *map(source().get, self._columns, repeat(0))])
+            self._file.add([now, key, *map(source().get, self._columns, repeat(0))])
 
     def close(self) -> None:
         """Flush and close the file."""

@@ -12,8 +12,10 @@ from minitopo_dc.runs.element_settings import bearers_of, client_legs
 from minitopo_dc.runs.needs import cautions, print_once
 from minitopo_dc.scenario import (
     Clock,
+    Leg,
     ResolvedFlow,
     Scenario,
+    VirtualSettings,
     check_kernel_bearer,
     kernel_rates,
     resolve_scenario,
@@ -202,19 +204,20 @@ def check_real(scenario: Scenario) -> None:
                 raise SettingsError(f"{where}{error}") from None
 
 
-def check_virtual(scenario: Scenario) -> None:
-    """Refuse a network that only the real clock has, and what guests cannot do.
-
-    Raises:
-        SettingsError: the message names the field.
-    """
-    if scenario.real.backhaul:
+def _check_virtual(
+    virtual: VirtualSettings,
+    backhaul: Sequence[Leg],
+    flows: Sequence[ResolvedFlow],
+    legs: Sequence[Leg],
+) -> None:
+    """Refuse a network that only the real clock has, and what guests cannot do."""
+    if backhaul:
         raise SettingsError("real.backhaul: needs clock: real; the virtual clock: server_delay_ms")
-    if scenario.virtual.sysctl and not has_guest(scenario.resolved_flows):
+    if virtual.sysctl and not has_guest(flows):
         able = _names(lambda runner: bool(runner.guest()))
         raise SettingsError(f"virtual.sysctl: needs a transport with a kernel: {able}")
-    if scenario.virtual.earlier_downloads:
-        _check_earlier_downloads(scenario)
+    if virtual.earlier_downloads:
+        _check_earlier_downloads(flows, legs)
 
 
 def _check_proxy(flow: ResolvedFlow, clock: Clock, version: IpVersion) -> None:
@@ -231,16 +234,15 @@ def _check_proxy(flow: ResolvedFlow, clock: Clock, version: IpVersion) -> None:
         raise SettingsError(f"{where}, {reason}")
 
 
-def _check_earlier_downloads(scenario: Scenario) -> None:
+def _check_earlier_downloads(flows: Sequence[ResolvedFlow], legs: Sequence[Leg]) -> None:
     """Refuse earlier downloads where they are not carried, or would move what has a time."""
-    flows = scenario.resolved_flows
     workload = flows[0].workload
     reason = None
     if [flow.transport for flow in flows] != ["tcp"]:
         reason = "allowed: one flow of transport tcp"
     elif not isinstance(workload, Download) or workload.duration_s is not None:
         reason = "allowed: workload download with size_mb"
-    elif any(True for leg in scenario.legs for _ in leg.moments()):
+    elif any(True for leg in legs for _ in leg.moments()):
         reason = "allowed: legs without changes and outages"
     if reason is not None:
         raise SettingsError(f"virtual.earlier_downloads: {reason}")
@@ -290,9 +292,9 @@ def check_fields(scenario: Scenario) -> Scenario:
         TransportLimitError: a transport cannot do what is asked of it, and all else is right.
     """
     scenario = resolve_scenario(scenario)
-    version, legs = scenario.ip_version, len(scenario.legs)
+    version, legs, flows = scenario.ip_version, len(scenario.legs), scenario.resolved_flows
     _known_runner(scenario.transport, scenario.options, version, "")
-    for n, flow in enumerate(scenario.resolved_flows):
+    for n, flow in enumerate(flows):
         where = f"flows.{n}." if scenario.flows else ""
         _check_transport(flow, version, where)
         _check_load(flow, legs, where)
@@ -301,10 +303,13 @@ def check_fields(scenario: Scenario) -> Scenario:
         _check_proxy(flow, scenario.clock, version)
     if scenario.flows:
         if scenario.clock == "real":
-            _check_addresses(scenario.resolved_flows, legs)
-        _check_path_flows(scenario.resolved_flows, legs)
-    (check_virtual if scenario.clock == "virtual" else check_real)(scenario)
-    limit = _transport_obstacle(scenario.resolved_flows, legs, alone=not scenario.flows)
+            _check_addresses(flows, legs)
+        _check_path_flows(flows, legs)
+    if scenario.clock == "virtual":
+        _check_virtual(scenario.virtual, scenario.real.backhaul, flows, scenario.legs)
+    else:
+        check_real(scenario)
+    limit = _transport_obstacle(flows, legs, alone=not scenario.flows)
     if limit is not None:
         raise TransportLimitError(limit)
     return scenario

@@ -20,8 +20,8 @@ from minitopo_dc.scenario.checks import check_kernel_bearer, check_wire_bearer
 from minitopo_dc.scenario.layer2 import WifiSettings
 from minitopo_dc.scenario.leg import LegDirection, MakeLeg
 from minitopo_dc.scenario.pdcp import Pdcp
+from minitopo_dc.units import UNLIMITED, QueueLimit
 
-NO_LIMIT: tuple[int | None, int | None] = (None, None)
 """Of a queue, in packets and in bytes."""
 READY = "ready"
 """The line an element prints once packets reach it."""
@@ -311,21 +311,21 @@ class ElementSettings(Settings):
     def _all_legs(self) -> tuple[ElementLeg | WireLeg, ...]:
         return (*self.legs, *self.wires)
 
-    def buffer_limits(self, bearer: TransmitBearer) -> tuple[int | None, int | None]:
-        """Return how many packets, and how many bytes, of a bearer may wait before the air.
+    def buffer_limit(self, bearer: TransmitBearer) -> QueueLimit:
+        """Return the limit of a bearer's packets before the air, for a leg or in one's queue.
 
-        They wait for a leg or in one's queue. None: any number. By default they are what the legs'
-        queues hold together, packets where all of these count them, bytes where any does.
+        By default it is what the legs' queues hold together, packets where all of these count them,
+        bytes where any does.
         """
         if bearer.pdcp.buffer_packets is not None:
-            return bearer.pdcp.buffer_packets, None
+            return QueueLimit(bearer.pdcp.buffer_packets)
         own = [leg.radio for leg in self.legs if leg.leg in bearer.legs]
         if len(own) < len(bearer.legs):
-            return None, None
+            return UNLIMITED
         packets = [radio.queue_packets for radio in own if radio.queue_packets is not None]
         size = sum(radio.queue_holds_bytes() for radio in own)
-        in_bytes = any(radio.queue_limit_bytes() is not None for radio in own)
-        return (
+        in_bytes = any(radio.queue_limit().bytes is not None for radio in own)
+        return QueueLimit(
             sum(packets) if len(packets) == len(own) else None,
             int(size) if in_bytes and size < math.inf else None,
         )
@@ -339,7 +339,7 @@ class ElementSettings(Settings):
         for number in bearer.legs:
             radio = own[number].radio if number in own else None
             seeds.append(f"{own[number].seed if radio else number}-xn-{bearer.bearer}")
-            queues.append((radio.queue_packets, radio.queue_limit_bytes()) if radio else NO_LIMIT)
+            queues.append(radio.queue_limit() if radio else UNLIMITED)
         return bearer.pdcp.flow_control.of_legs(len(bearer.legs), seeds, queues)
 
 

@@ -56,7 +56,7 @@ from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
 from minitopo_dc.trace.delays import DelayIs, read_delays
 from minitopo_dc.trace.model import SHORTEST_NS, DelayBetween, DelayTrace, scaled_to_mean
-from minitopo_dc.units import NS_PER_MS, NS_PER_S
+from minitopo_dc.units import NS_PER_MS, NS_PER_S, QueueLimit
 
 MakeLeg = Callable[[LegParameters, Capacity, random.Random, RlcParameters | None], AnyLeg[Any]]
 """A function that makes a leg of either core."""
@@ -477,17 +477,17 @@ class LegDirection(Settings):
         """Return the queue's discipline, or None for drop-tail; InputError if it is wrong."""
         return make_discipline(self.queue_discipline, **self.queue_parameters)
 
-    def queue_limit_bytes(self) -> int | None:
-        """Return the queue's limit in bytes, or None without one."""
-        if self.queue_ms is None:
-            return self.queue_bytes
+    def queue_limit(self) -> QueueLimit:
+        """Return the queue's limit, that in ms as bytes."""
         mean = self._mean_mbps()
-        assert mean is not None
-        return max(PDU_BYTES, round(mean * self.queue_ms * 1000 / 8))
+        if self.queue_ms is None or mean is None:
+            return QueueLimit(self.queue_packets, self.queue_bytes)
+        size = max(PDU_BYTES, round(mean * self.queue_ms * 1000 / 8))
+        return QueueLimit(self.queue_packets, size)
 
     def queue_holds_bytes(self) -> float:
         """Return what the queue holds, a packet being `PACKET_BYTES`; infinity without a limit."""
-        limits = self.queue_limit_bytes(), PACKET_BYTES * (self.queue_packets or 0)
+        limits = self.queue_limit().bytes, PACKET_BYTES * (self.queue_packets or 0)
         return min((limit for limit in limits if limit), default=math.inf)
 
     def _mean_mbps(self) -> float | None:
@@ -528,8 +528,7 @@ class LegDirection(Settings):
             delay=self.delay_model(),
             loss=self.loss_model(),
             reorder=self.reorder,
-            queue_packets=self.queue_packets,
-            queue_bytes=self.queue_limit_bytes(),
+            queue=self.queue_limit(),
             grant_ns=round(self.grant_ms * NS_PER_MS),
             discipline=self.discipline(),
             mtu_bytes=self.mtu_bytes,

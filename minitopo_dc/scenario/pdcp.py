@@ -44,18 +44,12 @@ from minitopo_dc.pdcp import (
     Timer,
     TransmittingEntity,
     make_policy,
-    policy_names,
     policy_needs,
     sees_legs,
     sn_format,
 )
-from minitopo_dc.registry import load_entry_points
 from minitopo_dc.scenario.layer2 import SettingOf
-from minitopo_dc.units import NS_PER_MS
-
-SPLIT_POLICIES = "minitopo_dc.split_policies"
-"""The entry points that may register split policies."""
-
+from minitopo_dc.units import NS_PER_MS, UNLIMITED, QueueLimit
 
 CONDITIONS = ("packets", "below_bytes", "dscp", "retransmissions", "loss_percent", "deadline_ms")
 
@@ -137,14 +131,14 @@ class FlowControlSettings(Settings):
         self,
         legs: int,
         seeds: Sequence[str] = (),
-        queues: Sequence[tuple[int | None, int | None]] = (),
+        queues: Sequence[QueueLimit] = (),
     ) -> tuple[FlowControl, ...]:
         """Return a flow control for each of a bearer's `legs` legs.
 
         Args:
             legs: their number.
             seeds: of jitter and loss, one per leg; none: the numbers of the legs.
-            queues: the packets and bytes that the queue of each leg holds; none: any number.
+            queues: the limit of each leg's queue; none: there are none.
 
         Raises:
             PolicyError: a field has not as many values as there are legs.
@@ -156,7 +150,7 @@ class FlowControlSettings(Settings):
             _per_leg("rate_mbps", self.rate_mbps, legs),
             _per_leg("loss_percent", self.loss_percent, legs),
             seeds or map(str, range(legs)),
-            queues or ((None, None),) * legs,
+            queues or (UNLIMITED,) * legs,
             strict=True,
         )
         return tuple(
@@ -169,10 +163,9 @@ class FlowControlSettings(Settings):
                 rate_bps=None if rate is None else round(rate * 1_000_000),
                 loss=loss / 100,
                 seed=seed,
-                queue_packets=packets,
-                queue_bytes=size,
+                queue=queue,
             )
-            for desired, delay, jitter, rate, loss, seed, (packets, size) in values
+            for desired, delay, jitter, rate, loss, seed, queue in values
         )
 
 
@@ -290,7 +283,7 @@ class Pdcp(Settings):
                 f"leg_failure_ms: {self.leg_failure_ms:g}; "
                 f"allowed: report_ms ({self.report_ms:g}) or more"
             )
-        if self.echo_ms is not None and "echoes" not in _needs(self.split or ""):
+        if self.echo_ms is not None and "echoes" not in policy_needs(self.split or ""):
             raise ValueError(f"echo_ms: split {self.split} makes no use of echoes; allowed: none")
         return self
 
@@ -301,7 +294,7 @@ class Pdcp(Settings):
         if not isinstance(values, dict):
             return handler(values)
         split, duplication = values.get("split"), values.get("duplication")
-        needs = set(_needs(split)) if isinstance(split, str) else set()
+        needs = set(policy_needs(split)) if isinstance(split, str) else set()
         rule = given(duplication) if isinstance(duplication, Settings) else duplication
         by_loss = isinstance(rule, Mapping) and rule.get("loss_percent") is not None
         if by_loss or values.get("data_recovery") or values.get("leg_failure_ms") is not None:
@@ -325,7 +318,6 @@ class Pdcp(Settings):
         Raises:
             PolicyError: the policy cannot be made.
         """
-        _load_policy(self.split)
         parameters = dict(self.parameters)
         if self.split == "batch":
             parameters |= {"batch": self.batch, "ratio": self.ratio}
@@ -336,7 +328,7 @@ class Pdcp(Settings):
         legs: int,
         states: Sequence[LegQueue] = (),
         *,
-        buffer_limits: tuple[int | None, int | None] = (None, None),
+        buffer_limit: QueueLimit = UNLIMITED,
         flow_control: Sequence[FlowControl] = (),
         make: Callable[..., Any] = TransmittingEntity,
     ) -> Any:
@@ -345,7 +337,7 @@ class Pdcp(Settings):
         Args:
             legs: the number of legs.
             states: the legs themselves, where they can be seen.
-            buffer_limits: how many packets, and how many bytes, may wait; None: any number.
+            buffer_limit: of the packets that wait for a leg, or in one's queue.
             flow_control: of each leg, where the nodes' queues are known (`ElementSettings`).
             make: takes what `TransmittingEntity` takes.
 
@@ -355,7 +347,6 @@ class Pdcp(Settings):
         numbers = sn_format(self.sn_bits)
         discard_timer = self.discard_timer_ms.ns
         policy, failures = self.policy(legs), None
-        packets, size = buffer_limits
         if self.leg_failure_ms is not None and self.report_ms is not None:
             after, interval = self.leg_failure_ms * NS_PER_MS, self.report_ms * NS_PER_MS
             failures = LegFailures(legs, after=round(after), interval=round(interval))
@@ -365,7 +356,7 @@ class Pdcp(Settings):
             legs=legs,
             states=states,
             reports=self.report_ms is not None,
-            waiting=SduBuffer(packets, discard_timer, size) if self.sdus_wait(policy) else None,
+            waiting=SduBuffer(buffer_limit, discard_timer) if self.sdus_wait(policy) else None,
             early=self.numbering == "early",
             flow_control=flow_control
             or (() if self.flow_control is None else self.flow_control.of_legs(legs)),
@@ -426,14 +417,3 @@ class Pdcp(Settings):
         """Return whether a transmitting entity has to follow what its legs send and deliver."""
         follows = self.numbering == "late" or self.data_recovery or self.flow_control is not None
         return follows or self.leg_failure_ms is not None
-
-
-def _load_policy(name: str) -> None:
-    """Load the entry points that may register a policy, if none has this name yet."""
-    if name not in policy_names():
-        load_entry_points(SPLIT_POLICIES)
-
-
-def _needs(split: str) -> frozenset[str]:
-    _load_policy(split)
-    return policy_needs(split)

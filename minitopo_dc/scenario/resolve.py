@@ -273,7 +273,7 @@ def _following(radio: LegDirection, name: str, best: Sequence[int], rates: Rates
     steps += [(s, new) for s, (old, new) in enumerate(pairwise(chosen), 1) if new != old]
     values = radio.model_dump(exclude={*TRACE_FIELDS, "outages"})
     if radio.queue_ms is not None:  # of its own rate
-        values |= {"queue_ms": None, "queue_bytes": radio.queue_limit_bytes()}
+        values |= {"queue_ms": None, "queue_bytes": radio.queue_limit().bytes}
     return values | {
         "rate_mbps": positive,
         "changes": [{"at_s": s * STEP_S, "rate_mbps": rate} for s, rate in steps],

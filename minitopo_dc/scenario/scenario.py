@@ -225,7 +225,7 @@ class Scenario(Settings):
         if self.primary_leg != "nearest" and self.primary_leg > len(self.legs):
             allowed = f"1 to {len(self.legs)}, nearest"
             raise ValueError(f"primary_leg: {self.primary_leg} does not exist; allowed: {allowed}")
-        self._check_legs(self, "")
+        self._check_legs(self._own_flow, "")
         for number, flow in enumerate(self.flows):
             self._check_legs(flow, f"flows.{number}.")
         check_policy("pdcp", self.pdcp, len(self.pdcp.legs or self.legs))
@@ -249,7 +249,7 @@ class Scenario(Settings):
         check_mobility(self.mobility, len(self.legs))
         return self
 
-    def _check_legs(self, flow: FlowSettings | Scenario, where: str) -> None:
+    def _check_legs(self, flow: FlowSettings, where: str) -> None:
         legs = len(self.legs)
         if flow.leg > legs:
             raise ValueError(f"{where}leg: {flow.leg} does not exist; allowed: 1 to {legs}")
@@ -274,7 +274,7 @@ class Scenario(Settings):
         except SettingsError as error:
             raise ValueError(f"{where}paths.{error}") from None
 
-    def _check_pdcp(self, flow: FlowSettings | Scenario, where: str) -> None:
+    def _check_pdcp(self, flow: FlowSettings, where: str) -> None:
         if flow.uplink_pdcp is not None and not (self.split_uplink or flow.mode == "atsss"):
             raise ValueError(f"{where}uplink_pdcp: needs split_uplink: true of the scenario")
         if where and flow.uplink_pdcp is not None and flow.uplink_pdcp.xn_ms:
@@ -288,6 +288,12 @@ class Scenario(Settings):
                         f"{where}{name}.legs: leg {leg} does not exist; "
                         f"allowed: 1 to {len(self.legs)}"
                     )
+
+    @property
+    def _own_flow(self) -> FlowSettings:
+        """Return the flow that the scenario is itself, without validation as its fields had it."""
+        names = ("mode", "leg", "paths", "pdcp", "uplink_pdcp")
+        return FlowSettings.model_construct(**{name: getattr(self, name) for name in names})
 
     def _plan(self, mode: FlowMode, paths: PathSchedule | None) -> PathPlan | None:
         if mode != "multipath" and paths is None:
@@ -424,7 +430,7 @@ class Scenario(Settings):
     def resolved_flows(self) -> tuple[ResolvedFlow, ...]:
         """Return the flows of `mode: flows`; in other modes the one that the scenario is."""
         if self.mode != "flows":
-            return (self._resolve(FlowSettings(mode=self.mode, leg=self.leg, paths=self.paths)),)
+            return (self._resolve(self._own_flow),)
         return tuple(self._resolve(flow) for flow in self.flows)
 
     @property

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Literal
 
 from minitopo_dc.capture import CaptureFile
+from minitopo_dc.files import CsvFile
 from minitopo_dc.router.recorder import Recorder, SeriesWriter
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runs.element_settings import router_settings
@@ -22,7 +22,7 @@ from minitopo_dc.virtual.core import core_of
 from minitopo_dc.virtual.guest import GuestConnection
 from minitopo_dc.virtual.network import START_NS, Packet, PacketMoments, Take, VirtualLoop
 from minitopo_dc.workloads import Download
-from minitopo_dc.workloads.path_reports import PathFile
+from minitopo_dc.workloads.path_reports import COLUMNS, path_rows
 
 
 class PacketLog:
@@ -40,10 +40,8 @@ class PacketLog:
         self._begin = loop.now
         self._of_delays = of_delays
         name = "packet-delays.csv" if of_delays else "packets.csv"
-        self._file = (directory / name).open("w", encoding="utf-8", newline="")
-        self._rows = csv.writer(self._file)
         columns = ("bytes", "packet", "leg", *DELAYS) if of_delays else ("event", "bytes", "packet")
-        self._rows.writerow(["time_ns", "flow", "direction", *columns])
+        self._file = CsvFile(directory / name, ["time_ns", "flow", "direction", *columns])
         self._sent: Counter[tuple[int, str]] = Counter()
 
     def sent(self, flow: int, direction: str, packet: Packet) -> None:
@@ -70,7 +68,7 @@ class PacketLog:
         self._file.close()
 
     def _add(self, flow: int, direction: str, *values: object) -> None:
-        self._rows.writerow([self._loop.now - self._begin, flow, direction, *values])
+        self._file.add([self._loop.now - self._begin, flow, direction, *values])
 
 
 DELAYS = ("split_ns", "queue_ns", "air_ns", "rlc_ns", "propagation_ns", "reordering_ns")
@@ -141,13 +139,11 @@ class ConnectionSeries:
     def __init__(self, directory: Path, connections: Sequence[AnyConnection], begin: int) -> None:
         self._connections = connections
         self._begin = begin
-        self._files: list[TextIO | PathFile] = []
-        self._paths: PathFile | None = None
+        self._paths: CsvFile | None = None
         if any(connection.has_paths for connection in connections):
-            self._paths = PathFile(directory / "paths.csv")
-            self._files.append(self._paths)
-        self._rate = self._open(directory / "client-rate.csv", ["time_s", "received_bytes"])
-        self._flows = self._open(
+            self._paths = CsvFile(directory / "paths.csv", COLUMNS)
+        self._rate = CsvFile(directory / "client-rate.csv", ["time_s", "received_bytes"])
+        self._flows = CsvFile(
             directory / "connections.csv",
             [
                 *("time_s", "flow", "received_bytes", "cwnd_bytes", "in_flight_bytes"),
@@ -159,25 +155,18 @@ class ConnectionSeries:
         """Add a row per flow, and one of their sum, for the time `now` (ns)."""
         time = f"{(now - self._begin) / NS_PER_S:.4f}"
         received = [connection.received_bytes for connection in self._connections]
-        self._rate.writerow([time, sum(received)])
+        self._rate.add([time, sum(received)])
         for number, (connection, count) in enumerate(
             zip(self._connections, received, strict=True), start=1
         ):
-            self._flows.writerow([time, number, count, *connection.ends.congestion()])
+            self._flows.add([time, number, count, *connection.ends.congestion()])
             if self._paths is not None:
-                self._paths.write(number, connection.ends.path_samples())
+                self._paths.add_all(path_rows(number, connection.ends.path_samples()))
 
     def close(self) -> None:
         """Flush and close the files."""
-        for file in self._files:
+        for file in filter(None, (self._paths, self._rate, self._flows)):
             file.close()
-
-    def _open(self, path: Path, header: Sequence[str]) -> Any:
-        file = path.open("w", encoding="utf-8", newline="")
-        self._files.append(file)
-        rows = csv.writer(file)
-        rows.writerow(header)
-        return rows
 
 
 class VirtualTestbed:

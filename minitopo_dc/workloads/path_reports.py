@@ -6,12 +6,10 @@ sends the data; where a transport does not know a number it is None, in a file a
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from operator import attrgetter
-from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 PATHS = "paths"
 """Of `Measurement.details`: a list with `PathReport.values` of each path, and what else the
@@ -86,28 +84,10 @@ COLUMNS = (
 _counters = attrgetter(*COLUMNS[2:])
 
 
-class PathFile:
-    """The file `paths.csv` while it is written: one row per flow, path and sample."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("w", encoding="utf-8", newline="")
-        self._rows = csv.writer(self._file)
-        self._rows.writerow(COLUMNS)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def write(self, flow: int, samples: Iterable[PathSample]) -> None:
-        """Add a row for each sample of a flow (1, 2, ...)."""
-        for sample in samples:
-            self._rows.writerow([f"{sample.time_s:.4f}", flow, *_counters(sample)])
-
-    def close(self) -> None:
-        """Flush and close the file."""
-        self._file.close()
+def path_rows(flow: int, samples: Iterable[PathSample]) -> Iterator[list[Any]]:
+    """Yield the row of `paths.csv` of each sample of a flow (1, 2, ...)."""
+    for sample in samples:
+        yield [f"{sample.time_s:.4f}", flow, *_counters(sample)]
 
 
 def bytes_of_legs(details: Mapping[str, Any], legs: int) -> list[int]:

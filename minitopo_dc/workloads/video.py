@@ -23,8 +23,8 @@ from minitopo_dc.media.player import (
     SegmentRequest,
     Wait,
 )
-from minitopo_dc.media.video import MediaError, VideoSession
 from minitopo_dc.media.video import SegmentedVideo as Content
+from minitopo_dc.media.video import VideoSession
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from minitopo_dc.workloads.base import (
     Column,
@@ -70,7 +70,7 @@ def parse_video(name: str, values: Any) -> Content:
     """Return the video that a file's JSON describes.
 
     Raises:
-        MediaError: something is missing, has a hole or makes no sense.
+        InputError: something is missing, has a hole or makes no sense.
     """
     try:
         file = _File.model_validate(values)
@@ -78,7 +78,7 @@ def parse_video(name: str, values: Any) -> Content:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         words = first["msg"].removeprefix("Value error, ")
-        raise MediaError(f"{place}{': ' if place else ''}{words}") from None
+        raise InputError(f"{place}{': ' if place else ''}{words}") from None
     return Content(
         name=name,
         segment_ns=round(file.segment_duration_ms * NS_PER_MS),
@@ -93,17 +93,17 @@ def read_video(name: str) -> Content:
     """Read an embedded video by its name, or a file of the user's by its path.
 
     Raises:
-        MediaError: there is none, or it is wrong.
+        InputError: there is none, or it is wrong.
     """
     path = shipped("videos") / f"{name}.json" if name in EMBEDDED else Path(name)
     try:
         return parse_video(name, parse_json(read_text(path, MAX_BYTES)))
     except FileNotFoundError:
-        raise MediaError(
+        raise InputError(
             f"video {name}: there is no such file; allowed: {', '.join(EMBEDDED)}, or a file"
         ) from None
     except (OSError, ValueError) as error:
-        raise MediaError(f"video {name}: {error}") from None
+        raise InputError(f"video {name}: {error}") from None
 
 
 def _known_abr(name: str) -> str:
@@ -156,13 +156,13 @@ class Video(Workload):
         """Return the video, with its segments in all qualities.
 
         Raises:
-            MediaError: the file is missing or wrong.
+            InputError: the file is missing or wrong.
         """
         return _embedded(self.video) if self.video in EMBEDDED else read_video(self.video)
 
     @property
     def segments(self) -> int:
-        """Return how many segments are watched; MediaError as `content`."""
+        """Return how many segments are watched; InputError as `content`."""
         return math.ceil(round(self.duration_s / self.content.segment_s, 6))
 
     @property
@@ -177,7 +177,7 @@ class Video(Workload):
         return (*super().reported_measures, *more, "abandoned", "wasted_bytes")
 
     def make_client(self, connection: Requests) -> Client:
-        """Return the player's client; MediaError as `content`."""
+        """Return the player's client; InputError as `content`."""
         return VideoClient(self, connection)
 
     def measured(self, report: Mapping[str, Any]) -> Measurement:
@@ -186,7 +186,7 @@ class Video(Workload):
         return measurement(report, sum(watched), report["completion_s"])
 
     def player(self) -> Player:
-        """Return a player that has not begun; MediaError as `content`."""
+        """Return a player that has not begun; InputError as `content`."""
         content = self.content
         return Player(
             content,
@@ -201,7 +201,7 @@ class Video(Workload):
         """Return an error of the video's file or of parameters that do not fit it, else None."""
         try:
             content = self.content
-        except MediaError as error:
+        except InputError as error:
             return str(error)
         longest_s = len(content.sizes_bytes) * content.segment_s
         if self.segments > len(content.sizes_bytes):
@@ -292,7 +292,7 @@ class VideoClient(Client):
     """
 
     def __init__(self, workload: Video, connection: Requests) -> None:
-        """Take the workload; raise MediaError when its video cannot be read."""
+        """Take the workload; raise InputError when its video cannot be read."""
         super().__init__()
         self._player = workload.player()
         self._connection = connection

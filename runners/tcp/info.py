@@ -6,17 +6,17 @@ A watch looks at one connection while it lasts, and reports it at its end.
 from __future__ import annotations
 
 import asyncio
-import csv
 import json
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
+from minitopo_dc.files import CsvFile
 from minitopo_dc.runners.processes.kernel_socket import (
     Subflow,
     congestion_control,
@@ -49,29 +49,15 @@ FIELDS = {
 _values = attrgetter(*FIELDS.values())
 
 
-class TcpInfoFile:
-    """The file while it is written: one row per connection and sample."""
+def info_file(path: Path) -> CsvFile:
+    """Begin the file; `info_rows` makes its rows."""
+    return CsvFile(path, ["time_ns", *FIELDS])
 
-    def __init__(self, path: Path) -> None:
-        """Make the file, in place of one that exists.
 
-        Raises:
-            OSError: it cannot be written.
-        """
-        self._file = path.open("w", encoding="utf-8", newline="")
-        self._rows = csv.writer(self._file)
-        self._rows.writerow(["time_ns", *FIELDS])
-
-    def write(self, now_ns: int, connections: Sequence[Subflow]) -> None:
-        """Add a row for each connection; `now_ns` is on the monotonic clock."""
-        for each in connections:
-            self._rows.writerow([now_ns, *_values(each)])
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+def info_rows(now_ns: int, connections: Iterable[Subflow]) -> Iterator[list[Any]]:
+    """Yield a row for each connection; `now_ns` is on the monotonic clock."""
+    for each in connections:
+        yield [now_ns, *_values(each)]
 
 
 SAMPLE_NS = 100_000_000
@@ -202,7 +188,7 @@ DELIVERY_S = 0.01
 class TcpWatch:
     """Reads the kernel's view of one connection while it lasts."""
 
-    def __init__(self, peer: tuple[str, int], info: TcpInfoFile | None = None) -> None:
+    def __init__(self, peer: tuple[str, int], info: CsvFile | None = None) -> None:
         """Take the client's address, and the file of the connections' samples or None.
 
         Raises:
@@ -244,7 +230,7 @@ class TcpWatch:
         now_ns = time.monotonic_ns()
         self._history.take(now_ns, current, ended=ended)
         if self._info is not None:
-            self._info.write(now_ns, current)
+            self._info.add_all(info_rows(now_ns, current))
 
     async def run(self) -> None:
         """Sample until the client closes the connection, often while last bytes are awaited.

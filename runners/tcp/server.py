@@ -35,7 +35,7 @@ from minitopo_dc.runners.processes.kernel_socket import (
     tcp_socket,
 )
 from minitopo_dc.runners.tcp.http2 import FIRST_WINDOW_BYTES, WINDOW_BYTES
-from minitopo_dc.runners.tcp.info import TcpInfoFile, TcpWatch
+from minitopo_dc.runners.tcp.info import TcpWatch, info_file
 from minitopo_dc.runners.tcp.runner import TcpRunner
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.exchange import Answers, Content, ContentServer, Request, Server
@@ -261,7 +261,7 @@ def main() -> None:
     if "uplink" in transfer.workload.loads:
         protocol.H2Protocol = _WideProtocol  # type: ignore[attr-defined]
     info_path = runner.tcp_info(transfer)
-    with TcpInfoFile(info_path) if info_path else nullcontext() as info:
+    with info_file(info_path) if info_path else nullcontext() as info:
         application = Application(transfer.workload.make_server, partial(TcpWatch, info=info))
         serve_requests(listener, application, transfer.certificate, transfer.key)
 

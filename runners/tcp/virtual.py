@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from minitopo_dc.files import CsvFile
 from minitopo_dc.linux_guest.orders import Orders, Shape, Traffic
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.guest_programs import Changes, guest_transfer
 from minitopo_dc.runners.processes.kernel_socket import Subflow
-from minitopo_dc.runners.tcp.info import INTERVAL_S, SAMPLE_NS, AgentSamples, TcpInfoFile
+from minitopo_dc.runners.tcp.info import INTERVAL_S, SAMPLE_NS, AgentSamples, info_file, info_rows
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Download, Measurement, RequestResponse, Workload
@@ -72,10 +73,10 @@ class TcpFlow:
         self._bytes = 0
         self._requests: list[tuple[float, float | None]] = []
         self._error: str | None = None
-        self._info: TcpInfoFile | None = None
+        self._info: CsvFile | None = None
         if (path := runner.tcp_info(self.transfer)) is not None:
             facts.directory.mkdir(parents=True, exist_ok=True)
-            self._info = TcpInfoFile(path)
+            self._info = info_file(path)
 
     def files(self) -> dict[str, bytes]:
         """Return the files that the agent is given."""
@@ -117,7 +118,7 @@ class TcpFlow:
             if moment is not None:  # all subflows of it have been reported
                 self._last = next(iter(self.samples.latest), self._last)
                 if self._info is not None:
-                    self._info.write(moment, self.samples.latest)
+                    self._info.add_all(info_rows(moment, self.samples.latest))
         elif kind in ("sent", "answered"):
             self._note_request(kind, *map(int, rest.split()))
         elif kind == "begin":
@@ -164,7 +165,7 @@ class TcpFlow:
     def close(self) -> None:
         """Close the file `tcp-info.csv`, if there is one."""
         if self._info is not None:
-            self._info.__exit__()
+            self._info.close()
 
     def since_begin(self, moment: int) -> float:
         """Return a time in s since time zero of the legs, when the client began to connect."""

@@ -148,7 +148,7 @@ def test_one_column_of_uplinks_is_that_of_the_legs_with_a_trace(tmp_path: Path) 
 )
 def test_each_different_leg_runs_alone(legs: list[str], alone: list[int]) -> None:
     given = parsed("--legs", *legs, "--transports", "quic")
-    found = over_each_leg(rows(given, base_scenario(given)), base_scenario(given))
+    found = over_each_leg(rows(given, base_scenario(given)), base_scenario(given).legs)
     assert [row["leg"] for row in found if row["mode"] == "sc"] == alone
     assert {row["leg"] for row in found if row["mode"] == "dc"} == {1}
 

@@ -10,6 +10,7 @@ from minitopo_dc.errors import InputError
 from minitopo_dc.link import CapacityLeg, ConstantDelay, LegParameters, make_capacity
 from minitopo_dc.link.codel import FqCodel
 from minitopo_dc.link.discipline import Ecn, make_discipline
+from minitopo_dc.units import QueueLimit
 from tests.virtual.scenarios import leg as radio
 from tests.virtual.scenarios import scenario
 
@@ -30,7 +31,7 @@ class Flowing:
 
 def leg_of(**parameters: float) -> CapacityLeg[Flowing]:
     discipline = make_discipline("fq-codel", **parameters)
-    limits = LegParameters(delay=ConstantDelay(0), discipline=discipline, queue_packets=1000)
+    limits = LegParameters(delay=ConstantDelay(0), discipline=discipline, queue=QueueLimit(1000))
     leg: CapacityLeg[Flowing] = CapacityLeg(limits, make_capacity(12_000_000), Random(1))
     leg.start(0)
     return leg
@@ -79,7 +80,7 @@ def test_codel_drops_when_it_does_over_the_flow_alone() -> None:
     kept = []
     for name in ("codel", "fq-codel"):
         parameters = LegParameters(
-            delay=ConstantDelay(0), discipline=make_discipline(name), queue_packets=1000
+            delay=ConstantDelay(0), discipline=make_discipline(name), queue=QueueLimit(1000)
         )
         leg: CapacityLeg[Flowing] = CapacityLeg(parameters, make_capacity(12_000_000), Random(1))
         leg.start(0)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -25,6 +26,7 @@ from minitopo_dc.link import (
 )
 from minitopo_dc.link import make_leg as make_any
 from minitopo_dc.trace import OpportunityTrace, RateTrace
+from minitopo_dc.units import UNLIMITED, QueueLimit
 
 MS = 10**6
 SECOND = 10**9
@@ -35,7 +37,8 @@ NO_DELAY = ConstantDelay(0)
 def make_leg(
     capacity: Capacity | int = MBPS_12, *, seed: int = 1, start: bool = True, **fields: Any
 ) -> CapacityLeg[int]:
-    parameters = LegParameters(**{"queue_packets": None, "delay": NO_DELAY} | fields)
+    defaults: dict[str, Any] = {"queue": UNLIMITED, "delay": NO_DELAY}
+    parameters = LegParameters(**defaults | fields)
     served = make_capacity(capacity) if isinstance(capacity, int) else capacity
     leg: CapacityLeg[int] = CapacityLeg(parameters, served, Random(seed))
     if start:
@@ -118,7 +121,7 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     # Down keeps the queue, which fills up to its limit, and up goes on where it was. What is in
     # propagation arrives. A used opportunity, half of it packet 1's, does not come back.
     ({}, "0 push, 0 push, 0.25 down, 10 up", "10.75:0 11.75:1"),
-    ({"queue_packets": 2}, "0 down, 1 push, 1 push, 1 push, 7 up", "8:0 9:1"),
+    ({"queue": QueueLimit(2)}, "0 down, 1 push, 1 push, 1 push, 7 up", "8:0 9:1"),
     ({"delay": ConstantDelay(10 * MS)}, "0 push, 1 down", "11:0"),
     (ONE_TWO_THREE, "0 push 1000, 0 push 1000, 0 push 1000, 1.1 down, 1.1 up", "1:0 2:1 2:2"),
     # Until the start the first rate holds. It may be in the middle of a packet: then half is
@@ -156,10 +159,19 @@ def test_what_is_larger_than_the_mtu_is_dropped_before_the_queue(rlc: RlcParamet
     assert (seen.dropped_mtu, seen.dropped_queue, seen.pushed_packets) == (1, 0, 3)
 
 
-@pytest.mark.parametrize("limits", [{"queue_packets": 0}, {"queue_bytes": 0}, {"mtu_bytes": 0}])
-def test_a_queue_that_holds_nothing_is_refused(limits: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=next(iter(limits))):
-        LegParameters(**limits)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda: QueueLimit(0), "queue_packets"),
+        (lambda: QueueLimit(bytes=0), "queue_bytes"),
+        (lambda: LegParameters(mtu_bytes=0), "mtu_bytes"),
+    ],
+)
+def test_a_queue_or_an_mtu_that_holds_nothing_is_refused(
+    make: Callable[[], object], field: str
+) -> None:
+    with pytest.raises(ValueError, match=field):
+        make()
 
 
 def test_with_reordering_every_packet_has_its_own_delay() -> None:

@@ -33,6 +33,7 @@ from minitopo_dc.runs.element_settings import leg_seed
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import ExpectedCount, expected_count
 from minitopo_dc.trace import OpportunityTrace, RateTrace
+from minitopo_dc.units import QueueLimit
 
 MS = 10**6
 RATE = 9_999_991
@@ -42,8 +43,11 @@ loads = st.lists(
 )
 parameters = st.builds(
     LegParameters,
-    queue_packets=st.one_of(st.none(), st.integers(1, 6)),
-    queue_bytes=st.one_of(st.none(), st.integers(1500, 6000)),
+    queue=st.builds(
+        QueueLimit,
+        st.one_of(st.none(), st.integers(1, 6)),
+        st.one_of(st.none(), st.integers(1500, 6000)),
+    ),
     delay=st.sampled_from([ConstantDelay(0), ConstantDelay(3 * MS), UniformDelay(0, 4 * MS)]),
     loss=st.sampled_from([None, Bernoulli(0.3), GilbertElliott(0.2, 0.4)]),
     reorder=st.booleans(),
@@ -147,7 +151,7 @@ def test_departures_and_drops_are_those_of_a_plain_drop_tail_queue(
     load: list[tuple[int, int]], limit: int
 ) -> None:
     leg: CapacityLeg[int] = CapacityLeg(
-        LegParameters(queue_packets=limit, delay=ConstantDelay(0)),
+        LegParameters(queue=QueueLimit(limit), delay=ConstantDelay(0)),
         make_capacity(RATE),
         Random(1),
     )

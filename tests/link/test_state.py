@@ -19,6 +19,7 @@ from minitopo_dc.link import (
     make_capacity,
 )
 from minitopo_dc.trace import OpportunityTrace, RateTrace
+from minitopo_dc.units import QueueLimit
 from tests.link.test_leg_properties import loads, makers, parameters
 
 MS = 10**6
@@ -36,7 +37,7 @@ def make_leg(
 ) -> CapacityLeg[int]:
     served = make_capacity(capacity) if isinstance(capacity, int) else capacity
     leg: CapacityLeg[int] = CapacityLeg(
-        LegParameters(queue_packets, queue_bytes, delay), served, Random(1)
+        LegParameters(QueueLimit(queue_packets, queue_bytes), delay), served, Random(1)
     )
     leg.start(0)
     return leg

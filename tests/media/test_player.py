@@ -28,7 +28,6 @@ from minitopo_dc.media.player import (
     Wait,
 )
 from minitopo_dc.media.video import (
-    MediaError,
     SegmentedVideo,
     VideoSession,
     even_frames,
@@ -298,14 +297,14 @@ def test_a_file_of_the_users_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_in_a_file_is_told_with_its_place(change: dict[str, Any], words: str) -> None:
-    with pytest.raises(MediaError, match=words):
+    with pytest.raises(InputError, match=words):
         parse_video("mine.json", GOOD | change)
 
 
 def test_a_file_that_is_not_there_or_no_json_is_told(tmp_path: Path) -> None:
-    with pytest.raises(MediaError, match=r"video no\.json: there is no such file; allowed: movie"):
+    with pytest.raises(InputError, match=r"video no\.json: there is no such file; allowed: movie"):
         read_video("no.json")
     path = tmp_path / "mine.json"
     path.write_text("{", encoding="utf-8")
-    with pytest.raises(MediaError, match=r"mine\.json: "):
+    with pytest.raises(InputError, match=r"mine\.json: "):
         read_video(str(path))

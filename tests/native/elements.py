@@ -76,7 +76,7 @@ def transmitter(wanted: ElementSettings, legs: Sequence[Any], make: Callable[...
     return bearer.pdcp.transmitter(
         len(legs),
         [leg.leg for leg in legs],
-        buffer_limits=wanted.buffer_limits(bearer),
+        buffer_limit=wanted.buffer_limit(bearer),
         flow_control=wanted.flow_control(bearer),
         make=make,
     )

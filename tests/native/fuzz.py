@@ -31,6 +31,7 @@ from minitopo_dc.pdcp import (
     sn_format,
 )
 from minitopo_dc.trace.model import OpportunityTrace, RateTrace
+from minitopo_dc.units import QueueLimit
 from tests.native.driven import DrivenLeg, DrivenReceiver, DrivenReports, DrivenTransmitter
 
 POLICIES = ("batch", "duplicate", "least-delay", "proportional", "threshold", "bandit")
@@ -84,8 +85,7 @@ def some_leg(rng: Random) -> DrivenLeg:
         )
     )
     parameters = LegParameters(
-        queue_packets=rng.choice((None, 1, 5, 2**80)),
-        queue_bytes=rng.choice((None, 1, 2**80)),
+        queue=QueueLimit(rng.choice((None, 1, 5, 2**80)), rng.choice((None, 1, 2**80))),
         delay=delay,
         loss=rng.choice((None, Bernoulli(0.5))),
         reorder=rng.random() < 0.5,
@@ -128,7 +128,7 @@ def some_backhaul(rng: Random) -> FlowControl:
 
 def some_buffer(rng: Random) -> SduBuffer[int]:
     packets, size = rng.choice((None, 1, 100)), rng.choice((None, 1500, 10**6))
-    return SduBuffer(packets, rng.choice((None, 10**7)), size)
+    return SduBuffer(QueueLimit(packets, size), rng.choice((None, 10**7)))
 
 
 def transmitter(rng: Random, steps: int) -> None:

@@ -27,6 +27,7 @@ from minitopo_dc.link.pie import DualPi2, Pie
 from minitopo_dc.link.rlc.parameters import Drx
 from minitopo_dc.link.rlc.tdd import TddPattern
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace
+from minitopo_dc.units import QueueLimit
 from tests.native.driven import DrivenLeg
 
 MS = 1_000_000
@@ -179,8 +180,10 @@ def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[Numbered], DrivenLeg]:
     """The same leg on both cores."""
     rlc, discipline = draw(st.one_of(st.none(), rlcs())), draw(disciplines)
     parameters = LegParameters(
-        queue_packets=draw(st.one_of(st.none(), st.integers(1, 20))),
-        queue_bytes=draw(st.one_of(st.none(), st.integers(1, 20_000))),
+        queue=QueueLimit(
+            draw(st.one_of(st.none(), st.integers(1, 20))),
+            draw(st.one_of(st.none(), st.integers(1, 20_000))),
+        ),
         delay=draw(delays),
         loss=draw(losses),
         reorder=draw(st.booleans()),

@@ -28,6 +28,7 @@ from minitopo_dc.link import (
 from minitopo_dc.link.codel import CoDel
 from minitopo_dc.link.discipline import QueueDiscipline, Red, Step
 from minitopo_dc.link.pie import DualPi2, Pie
+from minitopo_dc.units import UNLIMITED, QueueLimit
 from tests.native.driven import DrivenLeg
 from tests.native.extension import EXAMPLES, needs_native
 from tests.native.legs import (
@@ -99,7 +100,7 @@ def test_both_directions_of_a_leg_do_what_their_twins_do(
     """Each direction's blocks make status reports that the other carries."""
     legs: list[list[Any]] = []
     for make in (make_leg, DrivenLeg):
-        parameters = LegParameters(delay=ConstantDelay(MS), queue_packets=None)
+        parameters = LegParameters(delay=ConstantDelay(MS), queue=UNLIMITED)
         pair = [make(parameters, make_capacity(2_000_003), Random(7), rlc) for rlc in (down, up)]
         for way in (0, 1):
             pair[way].pair(pair[1 - way])
@@ -173,7 +174,7 @@ def test_a_busy_leg_with_rlc_does_what_its_twin_does(mode: RlcMode, in_order: bo
 )
 def test_a_full_queue_of_a_discipline_does_what_its_twin_does(discipline: QueueDiscipline) -> None:
     """Half as much again as the leg carries, of all code points."""
-    parameters = LegParameters(queue_packets=400, delay=ConstantDelay(0), discipline=discipline)
+    parameters = LegParameters(queue=QueueLimit(400), delay=ConstantDelay(0), discipline=discipline)
     capacity = make_capacity(11_999_993)
     python: AnyLeg[Numbered] = CapacityLeg(parameters, capacity, Random(7))
     native = DrivenLeg(parameters, make_capacity(11_999_993), Random(7))

@@ -129,7 +129,7 @@ class Says:
 
 def asked(policy: SplitPolicy, *, late: bool = False) -> DrivenTransmitter:
     legs = [DrivenLeg(LegParameters(), make_capacity(10**7), Random(1)) for _ in range(2)]
-    waiting = SduBuffer[int](None, None) if late else None
+    waiting = SduBuffer[int]() if late else None
     return DrivenTransmitter(sn_format(12), policy, legs=2, states=legs, waiting=waiting)
 
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.errors import InputError
 from minitopo_dc.link import (
     CapacityLeg,
     ConstantDelay,
@@ -20,7 +19,6 @@ from minitopo_dc.link import (
     make_leg,
 )
 from minitopo_dc.link.rlc.tdd import TddPattern
-from minitopo_dc.native.policy import native_policy
 from minitopo_dc.pdcp import (
     Feedback,
     FlowControl,
@@ -34,6 +32,7 @@ from minitopo_dc.pdcp import (
     sees_legs,
     sn_format,
 )
+from minitopo_dc.units import QueueLimit
 from tests.native.driven import DrivenLeg, DrivenTransmitter
 from tests.native.extension import EXAMPLES, needs_native
 from tests.native.legs import MS, Numbered, capacities, shown
@@ -53,8 +52,11 @@ controls = st.builds(
     rate_bps=st.sampled_from([None, 999, 10**7]),
     loss=st.sampled_from([0.0, 0.3, 1.0]),
     seed=st.sampled_from(["a", "b"]),
-    queue_packets=st.sampled_from([None, 1, 5, 100]),
-    queue_bytes=st.sampled_from([None, 1, 4000, 10**6]),
+    queue=st.builds(
+        QueueLimit,
+        st.sampled_from([None, 1, 5, 100]),
+        st.sampled_from([None, 1, 4000, 10**6]),
+    ),
 )
 """Of a leg behind a backhaul."""
 
@@ -98,7 +100,7 @@ def on_both_cores(
     python_legs: list[Any]
     python_legs, native_legs = (
         [
-            leg_class(LegParameters(queue_packets=queue, delay=delay), capacity(), Random(1))
+            leg_class(LegParameters(queue=QueueLimit(queue), delay=delay), capacity(), Random(1))
             for capacity, delay in zip(makes, delays, strict=True)
         ]
         for leg_class in CLASSES
@@ -109,7 +111,7 @@ def on_both_cores(
             legs=legs,
             states=states,
             reports=True,
-            waiting=SduBuffer[int](limit, discard, size) if late else None,
+            waiting=SduBuffer[int](QueueLimit(limit, size), discard) if late else None,
             **fields,
         )
         for kind, policy, states in zip(
@@ -206,7 +208,10 @@ def test_a_long_run_splits_the_same(name: str, late: bool) -> None:
             leg_class(LegParameters(), make_capacity(rate), Random(rate))
             for rate in (3_000_000, 20_000_000)
         ]
-        policy, waiting = make_policy(name, legs=2), SduBuffer[int](200, None) if late else None
+        policy, waiting = (
+            make_policy(name, legs=2),
+            SduBuffer[int](QueueLimit(200)) if late else None,
+        )
         kind: Any = TransmittingEntity if leg_class is CapacityLeg else DrivenTransmitter
         entity = kind(*(sn_format(18), policy), legs=2, states=legs, reports=True, waiting=waiting)
         for leg in legs:
@@ -235,13 +240,13 @@ def test_late_numbers_fill_every_slot_of_a_tdd_uplink_behind_its_first_grant(nat
         tdd=TddPattern("DDDSU", "U"), slot_ns=MS // 2, block_error=0.0, sr_ns=10 * MS
     )
     leg: Any = (DrivenLeg if native else make_leg)(
-        LegParameters(None, delay=ConstantDelay(0), grant_ns=5 * MS),
+        LegParameters(QueueLimit(), delay=ConstantDelay(0), grant_ns=5 * MS),
         make_capacity(10**8),
         *(Random(1), rlc),
     )
     policy = make_policy("least-delay", legs=1)
     kind: Any = DrivenTransmitter if native else TransmittingEntity
-    waiting = SduBuffer[int](None, None)
+    waiting = SduBuffer[int]()
     entity = kind(*(sn_format(18), policy), legs=1, states=[leg], waiting=waiting)
     bearer, delivered = Bearer(entity, [leg], 3), 0
     leg.start(0)
@@ -252,11 +257,6 @@ def test_late_numbers_fill_every_slot_of_a_tdd_uplink_behind_its_first_grant(nat
         bearer.submit(now)
     # A request at 2 ms and a grant for 7 ms; then each U, of 25 packets with headers.
     assert delivered == 38 * 25
-
-
-def test_a_policy_without_a_twin_is_told() -> None:
-    with pytest.raises(InputError, match="split policy of class ThresholdPolicy"):
-        native_policy(make_policy("threshold", legs=2), 2)
 
 
 def test_reports_are_told_apart_as_by_the_twin() -> None:

@@ -23,6 +23,7 @@ from minitopo_dc.pdcp import (
     TransmittingEntity,
     sn_format,
 )
+from minitopo_dc.units import QueueLimit
 
 MS = 1_000_000
 SIZE = 1500
@@ -72,7 +73,9 @@ class Bearer:
         legs, interval = len(rates), round((report_ms or 0) * MS)
         self.legs = [
             CapacityLeg[tuple[int, int]](
-                LegParameters(queue, queue_bytes, delay=ConstantDelay(round(delay * MS))),
+                LegParameters(
+                    QueueLimit(queue, queue_bytes), delay=ConstantDelay(round(delay * MS))
+                ),
                 make_capacity(round(rate * 1e6)) if isinstance(rate, int | float) else rate,
                 Random(1),
             )
@@ -204,7 +207,7 @@ class Answers:
 
 def endless() -> SduBuffer[int]:
     """A buffer without limit or discardTimer."""
-    return SduBuffer(None, None)
+    return SduBuffer()
 
 
 def recovery(discard_timer: int | None = None) -> Recovery[int]:

@@ -30,6 +30,7 @@ from minitopo_dc.pdcp import (
     sn_format,
 )
 from minitopo_dc.trace import EndRule, RateTrace
+from minitopo_dc.units import QueueLimit
 from tests.pdcp.shared_legs import MS, Carried, SharedLegs
 
 LONG = 6_000 * MS
@@ -72,7 +73,7 @@ def entity(kind: Kind, legs: list[AnyLeg[Carried]]) -> TransmittingEntity[int]:
         legs=number,
         states=legs,
         reports=True,
-        waiting=SduBuffer(40, kind.discard_timer) if kind.late else None,
+        waiting=SduBuffer(QueueLimit(40), kind.discard_timer) if kind.late else None,
         flow_control=(kind.control,) * number if kind.control else (),
         recovery=recovery if kind.recovers else None,
         duplication=SelectiveDuplication(rule, number) if kind.duplicates else None,
@@ -96,7 +97,7 @@ rlcs = st.sampled_from(
 
 
 def leg_of(pattern: str, rlc: RlcParameters | None, queue: int, seed: int) -> AnyLeg[Carried]:
-    parameters = LegParameters(queue_packets=queue, delay=ConstantDelay(5 * MS))
+    parameters = LegParameters(queue=QueueLimit(queue), delay=ConstantDelay(5 * MS))
     if rlc is None:
         return CapacityLeg(parameters, capacity(pattern), Random(seed))
     return RlcLeg(parameters, rlc, capacity(pattern), Random(seed))

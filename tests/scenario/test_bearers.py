@@ -18,6 +18,7 @@ from minitopo_dc.scenario.element import ReportPath, TransmitBearer
 from minitopo_dc.scenario.pdcp import FlowControlSettings
 from minitopo_dc.scenario.resolve import resolve_scenario
 from minitopo_dc.topologies.two_path import TwoPath
+from minitopo_dc.units import QueueLimit
 from minitopo_dc.workloads import Measurement
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
@@ -193,14 +194,14 @@ def test_what_may_wait_for_a_number_is_what_the_legs_queues_hold(
 ) -> None:
     legs = [{"rate_mbps": 8, **queue} for queue in (first, second)]
     gnb = router_settings(scenario(legs=legs), tmp_path)[0]
-    assert gnb.buffer_limits(gnb.transmit[0]) == expected
+    assert gnb.buffer_limit(gnb.transmit[0]) == QueueLimit(*expected)
 
 
 def test_a_buffer_that_is_given_takes_the_place_of_the_queues(tmp_path: Path) -> None:
     legs = [{"rate_mbps": 8, "queue_ms": 20}] * 2
     pdcp = {"numbering": "late", "buffer_packets": 7}
     gnb = router_settings(scenario(legs=legs, pdcp=pdcp), tmp_path)[0]
-    assert gnb.buffer_limits(gnb.transmit[0]) == (7, None)
+    assert gnb.buffer_limit(gnb.transmit[0]) == QueueLimit(7)
 
 
 def test_late_numbering_sees_its_legs() -> None:

@@ -15,6 +15,7 @@ from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.scenario.resolve import resolve_scenario
 from minitopo_dc.trace import OpportunityTrace, RateTrace
 from minitopo_dc.trace.model import scaled_to_mean
+from minitopo_dc.units import QueueLimit
 
 MS, SECOND = 1_000_000, 1_000_000_000
 LTE: dict[str, Any] = {"rate_mbps": None, "trace": "traces/lte_a.csv"}
@@ -67,7 +68,7 @@ def test_a_queue_in_bytes_or_in_time_has_no_limit_of_packets_unless_it_is_given(
     fields: dict[str, Any], size: int | None, packets: int | None
 ) -> None:
     made = leg(**fields)
-    assert (made.queue_limit_bytes(), made.queue_packets) == (size, packets)
+    assert made.queue_limit() == QueueLimit(packets, size)
 
 
 def test_a_leg_drops_what_does_not_fit() -> None:
@@ -146,4 +147,4 @@ def test_the_best_of_two_legs_keeps_the_queue_of_the_mean() -> None:
     values |= {"legs": [{"downlink": down}] * 2, "handover": {"case": "sp"}}
     best = resolve_scenario(Scenario.check(values, "test")).legs[0].downlink
     assert best.trace_mean_mbps is None
-    assert best.queue_limit_bytes() == 50_000
+    assert best.queue_limit().bytes == 50_000

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.fields import IpVersion, SettingsError
-from minitopo_dc.runs.check import check_virtual
+from minitopo_dc.runs.check import check_fields
 from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario, addresses
 from minitopo_dc.scenario.element import ElementSettings
@@ -236,7 +236,7 @@ def test_each_direction_of_each_link_has_an_element_and_a_seed_of_its_own(tmp_pa
 
 def test_the_virtual_clock_refuses_a_network_that_only_the_real_one_has() -> None:
     with pytest.raises(SettingsError, match=r"^real\.backhaul: needs clock: real"):
-        check_virtual(Scenario.check(SCENARIO | {"transport": "quic"}, "test"))
+        check_fields(Scenario.check(SCENARIO | {"transport": "quic", "clock": "virtual"}, "test"))
 
 
 @pytest.mark.parametrize("name", ["kernel.panic", "net.ipv4.x y", "-w"])

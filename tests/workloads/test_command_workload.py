@@ -11,6 +11,7 @@ import pytest
 import minitopo_dc
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.fields import SettingsError
+from minitopo_dc.files import CsvFile
 from minitopo_dc.results.measures import named
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.workloads import Command, parse_workload
@@ -18,10 +19,10 @@ from minitopo_dc.workloads.base import workload_values
 from minitopo_dc.workloads.command import RESERVED, filled, placeholders
 from minitopo_dc.workloads.path_reports import (
     COLUMNS,
-    PathFile,
     PathReport,
     PathSample,
     bytes_of_legs,
+    path_rows,
 )
 
 VALUES = {"server": "10.0.0.2", "leg_2": "10.2.2.2"}
@@ -142,9 +143,9 @@ def test_a_file_of_paths_has_a_row_per_flow_path_and_sample(tmp_path: Path) -> N
         PathSample(0.1, leg=1, path=0, state="open", cwnd_bytes=14480, smoothed_rtt_ms=20.5),
         PathSample(0.2, leg=2, path=1, state="backup", bytes_sent=7),
     ]
-    with PathFile(tmp_path / "paths.csv") as file:
-        file.write(1, samples)
-        file.write(2, samples[:1])
+    with CsvFile(tmp_path / "paths.csv", COLUMNS) as file:
+        file.add_all(path_rows(1, samples))
+        file.add_all(path_rows(2, samples[:1]))
     header, *rows = (tmp_path / "paths.csv").read_text().splitlines()
     assert header == ",".join(COLUMNS)
     assert header.startswith("time_s,flow,leg,path,state,cwnd_bytes,in_flight_bytes,")

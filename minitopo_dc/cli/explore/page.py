@@ -34,6 +34,7 @@ from minitopo_dc.cli.screen import new_directory, save_comparison
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.kept_scenario import load_as_run
+from minitopo_dc.results.tables.runs import forget_results
 from minitopo_dc.runners.quic import transports_of
 from minitopo_dc.runs.needs import cautions, primary_leg
 from minitopo_dc.scenario import Scenario
@@ -186,7 +187,7 @@ class Page:
                 self.notes.object = "<br>".join(map(html.escape, _notes(comparison)))
         finally:
             if self.comparison is None or self.comparison.directory != place:
-                shutil.rmtree(place, ignore_errors=True)
+                _remove(place)
 
     def _tell(self, comparison: Comparison, since: float) -> None:
         """Show the verdict, and the picture, which another process draws meanwhile."""
@@ -211,7 +212,7 @@ class Page:
             if former is not None and (
                 comparison is None or comparison.directory != former.directory
             ):
-                shutil.rmtree(former.directory, ignore_errors=True)
+                _remove(former.directory)
 
     def _save(self, _: Any, tab: Tab) -> None:
         """Copy the results to a directory as that of `compare`, with its figures."""
@@ -256,6 +257,12 @@ class Page:
             self._address = serve(self.view, free_port(), shown=False, threaded=True)
         frame = f'<iframe src="{self._address}" width="100%" height="{HEIGHT}"></iframe>'
         return {"text/plain": repr(self), "text/html": frame}
+
+
+def _remove(place: Path) -> None:
+    """Remove runs, and what is kept of them beside their files."""
+    shutil.rmtree(place, ignore_errors=True)
+    forget_results()
 
 
 def _spelt(form: Form) -> Form:

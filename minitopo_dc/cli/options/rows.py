@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from minitopo_dc.cli.options import BEARER, COMPARED, MODES, SPLIT, listed
@@ -24,9 +24,10 @@ from minitopo_dc.pdcp.policies.policy import policy_names, policy_parameters
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.runners.quic import mpquic_stacks, stacks_of, transports_of
 from minitopo_dc.runs.check import check_rows
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Leg, Scenario
 from minitopo_dc.scenario.flow import STEERING, is_proxied
 from minitopo_dc.ways import scenario_of_row, ways_of
+from minitopo_dc.workloads import Workload
 
 PARAMETERS = "pdcp.parameters."
 
@@ -62,7 +63,8 @@ def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:
     for mode in modes:
         if mode not in MODES:
             raise SettingsError(f"--modes: {mode}; allowed: {', '.join(MODES)}")
-    default = _compared(base, chosen_stacks(arguments, base), paths)
+    stacks = chosen_stacks(arguments, base.congestion_control, base.clock)
+    default = _compared(base.workload, base.clock, stacks, paths)
     transports = listed(arguments.transports or default)
     for name in transports:
         if name not in runner_names():
@@ -78,7 +80,7 @@ def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:
         for name in transports
         for mode in modes
         if mode in get_runner(name).modes()
-        for bearer in _bearers(arguments, base, name, mode)
+        for bearer in _bearers(arguments, base.dc_fields, name, mode)
     ]
     if paths is not None and not any(row["paths"] for row in made):
         raise SettingsError("--set paths: no row of mode multipath whose transport takes them")
@@ -93,7 +95,7 @@ def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:
     return made
 
 
-def over_each_leg(given: Sequence[dict[str, Any]], base: Scenario) -> list[dict[str, Any]]:
+def over_each_leg(given: Sequence[dict[str, Any]], legs: Sequence[Leg]) -> list[dict[str, Any]]:
     """Return the rows, with one for each leg in place of one over a single leg.
 
     Which of the legs is the better one is measured (`results.measures.row_pairs`). Of legs that
@@ -101,13 +103,13 @@ def over_each_leg(given: Sequence[dict[str, Any]], base: Scenario) -> list[dict[
 
     Args:
         given: the rows (`rows`).
-        base: what they have in common.
+        legs: those of all of them.
     """
-    different = [n for n, leg in enumerate(base.legs, 1) if leg not in base.legs[: n - 1]]
+    different = [n for n, leg in enumerate(legs, 1) if leg not in legs[: n - 1]]
     made = []
     for row in given:
         alone = row["mode"] == "sc" and not get_runner(row["transport"]).every_leg
-        made += [row | {"leg": leg} for leg in (different if alone else [base.leg])]
+        made += [row | {"leg": leg} for leg in (different if alone else [1])]
     return made
 
 
@@ -119,7 +121,7 @@ def compared_ways(arguments: argparse.Namespace, base: Scenario) -> dict[str, Sc
     """
     compared = rows(arguments, base)
     if arguments.leg is None:
-        compared = over_each_leg(compared, base)
+        compared = over_each_leg(compared, base.legs)
     ways = ways_of([scenario_of_row(base, row) for row in compared])
     check_rows([*ways.values()])
     return ways
@@ -139,14 +141,18 @@ def _each_once(option: str, given: Sequence[str]) -> list[str]:
     return names
 
 
+NamedFields = Callable[[str, float], dict[str, Any]]
+"""A function that returns the fields of a Dual Connectivity by its name and Xn's delay in ms."""
+
+
 def _bearers(
-    arguments: argparse.Namespace, base: Scenario, transport: str, mode: str
+    arguments: argparse.Namespace, fields_of: NamedFields, transport: str, mode: str
 ) -> list[dict[str, Any]]:
     """Return the bearers of a mode, each for a row; only `dc` and `atsss` have several."""
     if mode not in DUAL_CONNECTIVITY or is_proxied(mode, transport):
         return [{}]
     if mode == "dc" and not arguments.split:
-        return list(_named(arguments, base))
+        return list(_named(arguments, fields_of))
     policies = _splits(arguments)
     if mode == "atsss":  # `batch` is what a scenario has without a steering mode
         policies = [split for split in policies if split != SPLIT] or [STEERING]
@@ -155,11 +161,11 @@ def _bearers(
     ]
 
 
-def _named(arguments: argparse.Namespace, base: Scenario) -> Iterator[dict[str, Any]]:
+def _named(arguments: argparse.Namespace, fields_of: NamedFields) -> Iterator[dict[str, Any]]:
     """Yield the fields of each named Dual Connectivity, and over them those of `--set`."""
     names = _each_once("--dc", arguments.dc or COMPARED)
     for name in map(dc_of, names):
-        fields = base.dc_fields(name, xn_of(arguments, names))
+        fields = fields_of(name, xn_of(arguments, names))
         given = {field: value for field, value in fields.items() if value is not None}
         yield put(given, assignments(arguments), *BEARER)
 
@@ -183,21 +189,23 @@ def _bearer(arguments: argparse.Namespace, split: str) -> dict[str, Any]:
     return put({"pdcp": {"split": split}}, values, *BEARER)
 
 
-def chosen_stacks(arguments: argparse.Namespace, base: Scenario) -> list[str]:
+def chosen_stacks(arguments: argparse.Namespace, control: str, clock: Clock) -> list[str]:
     """Return the stacks of MP-QUIC of a comparison's default transports.
 
     Raises:
         SettingsError: a stack is unknown, or transports are named, too.
     """
     if arguments.stacks is None:
-        able = stacks_of(control=base.congestion_control)
-        return able if base.clock == "virtual" else able[:1]
+        able = stacks_of(control=control)
+        return able if clock == "virtual" else able[:1]
     if arguments.transports:
         raise SettingsError("--stacks: not with --transports, which name the stacks")
     return stacks_of(listed(arguments.stacks), where="--stacks")
 
 
-def _compared(base: Scenario, stacks: Sequence[str], paths: PathSchedule | None) -> list[str]:
+def _compared(
+    workload: Workload, clock: Clock, stacks: Sequence[str], paths: PathSchedule | None
+) -> list[str]:
     """Return the default transports of a comparison: stacks of MP-QUIC, and the kernel's TCP.
 
     Where none of these stacks is built, aioquic's single path stands in for picoquic's.
@@ -209,8 +217,8 @@ def _compared(base: Scenario, stacks: Sequence[str], paths: PathSchedule | None)
         for runner in all_runners()
         if runner.compared
         and (runner.stack in stacks or runner.stack not in mpquic_stacks())
-        and runner.workload_obstacle(base.workload) is None
-        and (base.clock == "real" or runner.has_virtual)
+        and runner.workload_obstacle(workload) is None
+        and (clock == "real" or runner.has_virtual)
         and (paths is None or runner.takes_paths or not runner.multipath)
     ]
 

@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from random import Random
-from typing import Protocol
 
 from minitopo_dc.link.any_leg import NEVER
 from minitopo_dc.link.wifi.parameters import (
@@ -23,38 +23,34 @@ from minitopo_dc.link.wifi.parameters import (
 )
 
 
-class Contender(Protocol):
-    """A station as the medium sees it."""
+class Contender(ABC):
+    """A station on the medium, with a window of back-off that doubles with each failure."""
 
-    ready: int
-    """When it begins to want the medium (ns), NEVER for not at all."""
-    backoff: Backoff
+    def __init__(self, rng: Random) -> None:
+        self.ready = NEVER
+        """When it begins to want the medium (ns), NEVER for not at all."""
+        self.slots = 0
+        """Those that it still has to wait."""
+        self._backoffs = rng
+        self._window = CW_MIN
+        self.back_off(failed=False)
 
+    def back_off(self, *, failed: bool) -> None:
+        """Draw the slots to wait after a transmission, or before the first one."""
+        self._window = min(2 * self._window + 1, CW_MAX) if failed else CW_MIN
+        self.slots = self._backoffs.randint(0, self._window)
+
+    @abstractmethod
     def begin(self, now: int) -> int:
         """Take the medium from `now` (ns) on; return for how long (ns)."""
 
+    @abstractmethod
     def end(self, now: int, *, collided: bool) -> None:
         """Give the medium back at `now` (ns), after a collision or not."""
 
+    @abstractmethod
     def count(self, airtime: int) -> None:
         """Count an airtime (ns) in which it had the medium alone."""
-
-
-class Backoff:
-    """Slots that a station still has to wait, from a window that doubles with each failure."""
-
-    __slots__ = ("_rng", "_window", "slots")
-
-    def __init__(self, rng: Random) -> None:
-        self._rng = rng
-        self._window = CW_MIN
-        self.slots = 0
-        self.draw(failed=False)
-
-    def draw(self, *, failed: bool) -> None:
-        """Draw the slots to wait after a transmission, or before the first one."""
-        self._window = min(2 * self._window + 1, CW_MAX) if failed else CW_MIN
-        self.slots = self._rng.randint(0, self._window)
 
 
 class WifiMedium:
@@ -120,7 +116,7 @@ class WifiMedium:
 
     def begin_of(self, station: Contender) -> int:
         """Return when a station's next transmission begins at the earliest (ns)."""
-        return max(station.ready, self._end) + DIFS_NS + station.backoff.slots * SLOT_NS
+        return max(station.ready, self._end) + DIFS_NS + station.slots * SLOT_NS
 
     def _next_start(self) -> int:
         return min(map(self.begin_of, self._stations), default=NEVER)
@@ -135,7 +131,7 @@ class WifiMedium:
         for begin, station in begins:
             if begin >= start + SLOT_NS:
                 waited = start - max(station.ready, self._end) - DIFS_NS
-                station.backoff.slots -= max(0, waited) // SLOT_NS
+                station.slots -= max(0, waited) // SLOT_NS
         self._begin = start
         self._end = max(
             begin + station.begin(start) for begin, station in begins if station in self._sending
@@ -152,7 +148,7 @@ class WifiMedium:
             station.end(self._end, collided=collided)
 
 
-class Foreign:
+class Foreign(Contender):
     """Another station on the medium, which sends single packets of 1,500 bytes as they come.
 
     They come at random (Poisson), such that their transmissions would take the station's part of
@@ -160,8 +156,7 @@ class Foreign:
     """
 
     def __init__(self, parameters: WifiParameters, medium: WifiMedium, rng: Random) -> None:
-        self.ready = NEVER
-        self.backoff = Backoff(rng)
+        super().__init__(rng)
         self._medium = medium
         self._rng = rng
         self._airtime = foreign_ns(parameters)
@@ -178,7 +173,7 @@ class Foreign:
 
     def end(self, now: int, *, collided: bool) -> None:  # noqa: ARG002
         """Give the medium back; a packet that collided is sent again."""
-        self.backoff.draw(failed=collided)
+        self.back_off(failed=collided)
         if not collided:
             self._next(self.ready)
 

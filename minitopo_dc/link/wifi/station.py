@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from minitopo_dc.link.any_leg import NEVER
 from minitopo_dc.link.discipline import LegPacket
-from minitopo_dc.link.wifi.medium import Backoff
+from minitopo_dc.link.wifi.medium import Contender
 from minitopo_dc.link.wifi.parameters import (
     MPDU_BYTES,
     WifiParameters,
@@ -38,7 +38,7 @@ class Mpdu(Generic[T]):
     tries: int = 0
 
 
-class Station(Generic[T]):
+class Station(Contender, Generic[T]):
     """Contends for the medium while it has something to send.
 
     Args:
@@ -53,8 +53,7 @@ class Station(Generic[T]):
         rng: Random,
         settle: Callable[[Sequence[Mpdu[T]], Sequence[Mpdu[T]], int], None],
     ) -> None:
-        self.ready = NEVER
-        self.backoff = Backoff(Random(rng.getrandbits(64)))
+        super().__init__(Random(rng.getrandbits(64)))
         self.queue: deque[LegPacket[T]] = deque()
         self.queue_bytes = 0
         self.txops = self.collisions = self.mpdus = self.retransmissions = self.mpdus_max = 0
@@ -155,7 +154,7 @@ class Station(Generic[T]):
         self.collisions += collided
         self._again.extendleft(reversed(failed))
         nothing = bool(failed) and not received and not given_up
-        self.backoff.draw(failed=nothing and not self._interrupted)
+        self.back_off(failed=nothing and not self._interrupted)
         self._interrupted = False
         self._contend()
         self._settle(received, given_up, now)

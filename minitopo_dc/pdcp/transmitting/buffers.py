@@ -20,6 +20,7 @@ from typing import Generic, TypeVar
 from minitopo_dc.pdcp.codec import Pdu
 from minitopo_dc.pdcp.report import StatusReport
 from minitopo_dc.pdcp.transmitting.feedback import Feedback
+from minitopo_dc.units import UNLIMITED, QueueLimit
 
 T = TypeVar("T")
 
@@ -28,18 +29,14 @@ class SduBuffer(Generic[T]):
     """SDUs in order of arrival, each for as long as discardTimer (TS 38.323 clauses 5.2.1, 5.3).
 
     Args:
-        packets: the most that may wait here and in the legs' queues together, None: any number.
-            One more is dropped as it arrives.
+        limit: of what waits here and in the legs' queues together. What exceeds it is dropped as
+            it arrives.
         discard_timer: ns, None: infinity. An SDU that has waited so long is discarded then, by
             the call that is the first at or after that moment.
-        size: the same of their bytes.
     """
 
-    def __init__(
-        self, packets: int | None, discard_timer: int | None, size: int | None = None
-    ) -> None:
-        self.packets = packets
-        self.size = size
+    def __init__(self, limit: QueueLimit = UNLIMITED, discard_timer: int | None = None) -> None:
+        self.limit = limit
         self.discard_timer = discard_timer
         self._waiting: deque[Pdu[T]] = deque()
         self._expired: list[T] = []
@@ -83,9 +80,8 @@ class SduBuffer(Generic[T]):
     def is_full(self, size: int, on_legs: tuple[int, int]) -> bool:
         """Return whether no SDU of `size` may wait beside the SDUs and bytes in legs' queues."""
         packets, filled = on_legs
-        if self.packets is not None and len(self._waiting) + packets >= self.packets:
-            return True
-        return self.size is not None and self.bytes + filled + size > self.size
+        waiting = packets + len(self._waiting)
+        return not self.limit.has_room(waiting, filled + self.bytes, size=size)
 
     def expire(self, now: int) -> None:
         """Discard what has waited for discardTimer by `now` (ns)."""

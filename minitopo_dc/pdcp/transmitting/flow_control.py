@@ -19,6 +19,7 @@ from minitopo_dc.pdcp.transmitting.legs import (
     bytes_within,
     will_serve,
 )
+from minitopo_dc.units import UNLIMITED, QueueLimit
 
 MAX_BYTES: Final = 1500
 """Of a packet as Ethernet carries it (RFC 894)."""
@@ -44,8 +45,7 @@ class FlowControl:
         rate_bps: of the backhaul in bit/s; None: without limit.
         loss: of the backhaul, the share of its frames from 0 to 1.
         seed: of jitter and loss.
-        queue_packets: the limit of the queue at the node; None: there is none.
-        queue_bytes: the same in bytes.
+        queue: the limit of the queue at the node.
     """
 
     interval: int
@@ -56,8 +56,7 @@ class FlowControl:
     rate_bps: int | None = None
     loss: float = 0.0
     seed: str = ""
-    queue_packets: int | None = None
-    queue_bytes: int | None = None
+    queue: QueueLimit = UNLIMITED
 
     @property
     def fill_packets(self) -> int | None:
@@ -65,12 +64,12 @@ class FlowControl:
 
         The other half takes what is on its way when the rate falls. None: any number.
         """
-        return None if self.queue_packets is None else max(1, self.queue_packets // 2)
+        return None if self.queue.packets is None else max(1, self.queue.packets // 2)
 
     @property
     def fill_bytes(self) -> int | None:
         """Return how many bytes may be there when one more PDU arrives: half, if that one fits."""
-        limit = self.queue_bytes
+        limit = self.queue.bytes
         return None if limit is None else max(0, min(limit // 2, limit - PDU_BYTES))
 
     @property

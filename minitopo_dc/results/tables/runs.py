@@ -184,6 +184,11 @@ def _load(directory: Path, _version: tuple[int, ...]) -> RunResult:
     return read_result(directory)
 
 
+def forget_results() -> None:
+    """Forget the results that were loaded, as their files are removed."""
+    _load.cache_clear()
+
+
 def read_result(directory: Path) -> RunResult:
     """Return a run's result, anew and of whatever version; else as `load_result`."""
     path = directory / "result.json"

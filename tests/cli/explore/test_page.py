@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from threading import Event
+from tempfile import gettempdir
+from threading import Event, Thread
 from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 import minitopo_dc as dc
 from minitopo_dc.campaign.store import make_table
@@ -22,7 +25,9 @@ from minitopo_dc.cli.explore.answer import Tab, Turns, draw, picture_of, svg_of
 from minitopo_dc.cli.explore.form import Form
 from minitopo_dc.cli.explore.page import Page
 from minitopo_dc.pool import Killed
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.perform import Retries
+from minitopo_dc.scratch import scratch_prefix
 from minitopo_dc.ways import Comparison
 from tests.quic.extension import needs_picoquic
 
@@ -148,6 +153,25 @@ def test_many_quick_changes_leave_the_last_picture_and_the_files_of_one(page: Pa
         time.sleep(0.01)
     page.settle()
     assert set(runs_of(page)["seed"]) == {129}
+
+
+def kept() -> dict[str, int]:
+    """Return how much of what each answer makes is there."""
+    gc.collect()
+    kinds = [type(thing) for thing in gc.get_objects()]
+    kept = {kind.__name__: kinds.count(kind) for kind in (Comparison, RunResult, Figure, Thread)}
+    return kept | {"directories": len([*Path(gettempdir()).glob(f"{scratch_prefix()}*")])}
+
+
+@needs_picoquic
+def test_of_many_changes_only_what_the_last_one_made_is_kept(page: Page) -> None:
+    seed = page.transfer.entries["seed"]
+    before: dict[str, int] = {}
+    for number in range(4):
+        seed.text.value = str(200 + number)
+        page.settle()
+        before = before or kept()
+    assert kept() == before
 
 
 @needs_picoquic

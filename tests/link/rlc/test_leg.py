@@ -19,6 +19,7 @@ from minitopo_dc.link import (
     make_capacity,
 )
 from minitopo_dc.trace import OpportunityTrace, RateTrace
+from minitopo_dc.units import UNLIMITED, QueueLimit
 
 MS = 10**6
 RATE = 8_000_000
@@ -177,7 +178,7 @@ def test_a_new_error_probability_holds_for_blocks_under_way() -> None:
 
 
 def test_jitter_keeps_the_order_in_which_packets_are_complete() -> None:
-    jitter = LegParameters(delay=UniformDelay(0, 20 * MS), queue_packets=None)
+    jitter = LegParameters(delay=UniformDelay(0, 20 * MS), queue=UNLIMITED)
     made = leg(RlcParameters(in_order=False, block_error=0.0), jitter)
     for number in range(100):
         made.push(number, 1000, 0)
@@ -253,9 +254,9 @@ def test_random_loss_comes_behind_the_radio_and_is_known_at_once() -> None:
     assert made.statistics().blocks == 1
 
 
-@pytest.mark.parametrize("limit", [{"queue_packets": 2}, {"queue_bytes": 2999}])
-def test_the_queue_refuses_what_is_beyond_its_limit(limit: dict[str, Any]) -> None:
-    made = leg(PERFECT, replace(PARAMETERS, **limit))
+@pytest.mark.parametrize("limit", [QueueLimit(2), QueueLimit(bytes=2999)])
+def test_the_queue_refuses_what_is_beyond_its_limit(limit: QueueLimit) -> None:
+    made = leg(PERFECT, replace(PARAMETERS, queue=limit))
     assert [made.push(number, 1000, 0) for number in range(3)] == [True, True, False]
     assert not made.has_room(now=MS - 1, size=1000)
     assert made.has_room(now=MS, size=1000)

@@ -11,12 +11,13 @@ from minitopo_dc.link import ConstantDelay, LegParameters, RlcParameters, make_c
 from minitopo_dc.link.rlc.leg import SHOWN_BYTES, make_leg
 from minitopo_dc.link.rlc.parameters import NACK_BYTES, STATUS_BYTES, Drx
 from minitopo_dc.link.rlc.tdd import TddPattern
+from minitopo_dc.units import UNLIMITED
 from tests.native.driven import DrivenLeg
 
 MS, S = 1_000_000, 1_000_000_000
 SECONDS = 2
 RATE = 1_000_000
-ENDLESS = LegParameters(delay=ConstantDelay(0), queue_packets=None)
+ENDLESS = LegParameters(delay=ConstantDelay(0), queue=UNLIMITED)
 UP, DOWN = TddPattern("DDDSU", "U"), TddPattern("DDDSU")
 
 

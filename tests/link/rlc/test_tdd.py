@@ -13,13 +13,14 @@ from minitopo_dc.link import AnyLeg, ConstantDelay, LegParameters, RlcParameters
 from minitopo_dc.link.rlc.leg import make_leg
 from minitopo_dc.link.rlc.parameters import Drx
 from minitopo_dc.link.rlc.tdd import TddPattern
+from minitopo_dc.units import UNLIMITED
 from tests.native.driven import DrivenLeg
 
 US = 1000
 MS = 1_000_000
 SLOT = MS // 2
 RATE = 100_000_000
-ALONE = LegParameters(delay=ConstantDelay(0), queue_packets=None)
+ALONE = LegParameters(delay=ConstantDelay(0), queue=UNLIMITED)
 MAKERS: list[Callable[..., AnyLeg[Any]]] = [make_leg, DrivenLeg]
 DOWN = TddPattern("DDDSU")
 UP = TddPattern("DDDSU", "U")
@@ -34,7 +35,7 @@ def delays_ms(
     make: Callable[..., AnyLeg[Any]], of: RlcParameters, *, grant_ns: int = 0
 ) -> list[float]:
     """The delays of lone packets at 1,000 moments that are spread evenly over 50 ms of the grid."""
-    parameters = LegParameters(delay=ConstantDelay(0), queue_packets=None, grant_ns=grant_ns)
+    parameters = LegParameters(delay=ConstantDelay(0), queue=UNLIMITED, grant_ns=grant_ns)
     leg = make(parameters, make_capacity(RATE), Random(1), of)
     leg.start(0)
     found = []

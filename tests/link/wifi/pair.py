@@ -14,8 +14,9 @@ from minitopo_dc.link import (
     WifiParameters,
     WifiPath,
 )
+from minitopo_dc.units import UNLIMITED
 
-PLAIN = LegParameters(queue_packets=None, delay=ConstantDelay(0))
+PLAIN = LegParameters(queue=UNLIMITED, delay=ConstantDelay(0))
 
 
 class Driven:

@@ -19,6 +19,7 @@ from minitopo_dc.link import (
     make_capacity,
     saturated_bps,
 )
+from minitopo_dc.units import UNLIMITED, QueueLimit
 from tests.link.wifi.pair import PLAIN, Pair, PathPair
 from tests.link.wifi.test_properties import MS, WIRES
 
@@ -54,7 +55,7 @@ def test_a_packet_takes_the_sum_of_its_hops_and_wires(direction: int) -> None:
 
 
 def test_what_is_behind_the_path_is_there_once() -> None:
-    behind = LegParameters(queue_packets=None, delay=ConstantDelay(7 * MS))
+    behind = LegParameters(queue=UNLIMITED, delay=ConstantDelay(7 * MS))
     for direction in (0, 1):
         plain, delayed = (
             first_arrival(PathPair([HOP] * 2, parameters, WIRES), direction)
@@ -82,7 +83,7 @@ def test_uplink_packets_meet_the_hops_the_other_way_round() -> None:
 
 def test_a_full_queue_of_a_later_hop_drops_what_was_promised() -> None:
     slow = WifiParameters(rate_bps=6_500_000, aggregation="none")
-    pair = PathPair([HOP, slow], LegParameters(queue_packets=20, delay=ConstantDelay(0)))
+    pair = PathPair([HOP, slow], LegParameters(queue=QueueLimit(20), delay=ConstantDelay(0)))
     for _ in range(100):
         pair.serve(pair.now + MS // 2)
         assert pair.push(0)
@@ -147,7 +148,7 @@ def test_bursts_of_no_probability_are_refused(fields: dict[str, float]) -> None:
 
 
 def test_a_random_loss_is_behind_the_last_hop_and_told_when_it_is_known() -> None:
-    pair = PathPair([HOP, HOP], LegParameters(queue_packets=None, loss=Bernoulli(1.0)))
+    pair = PathPair([HOP, HOP], LegParameters(queue=UNLIMITED, loss=Bernoulli(1.0)))
     assert pair.push(0)
     pair.serve(100 * MS)
     assert pair.gone[0] == [0]

@@ -24,8 +24,9 @@ from minitopo_dc.link import (
     saturated_bps,
 )
 from minitopo_dc.link.any_leg import NEVER
-from minitopo_dc.link.wifi.medium import Backoff
+from minitopo_dc.link.wifi.medium import Contender
 from minitopo_dc.link.wifi.parameters import MEAN_ACCESS_NS, exchange_ns, transmission_ns
+from minitopo_dc.units import QueueLimit
 from tests import REPOSITORY
 from tests.link.wifi.pair import Pair, PathPair
 
@@ -99,7 +100,7 @@ Step = tuple[int, str, int]
 
 parameters = st.builds(
     LegParameters,
-    queue_packets=st.one_of(st.none(), st.integers(1, 6)),
+    queue=st.builds(QueueLimit, st.one_of(st.none(), st.integers(1, 6))),
     delay=st.sampled_from([ConstantDelay(0), ConstantDelay(3 * MS), UniformDelay(0, 4 * MS)]),
     loss=st.sampled_from([None, Bernoulli(0.3)]),
 )
@@ -239,12 +240,12 @@ def test_airtimes_add_up_to_the_time(
         assert medium + sent == pair.accounted_ns
 
 
-class Watched:
+class Watched(Contender):
     """A station that always wants to send, and writes down when it does."""
 
     def __init__(self, rng: Random, airtime: int) -> None:
+        super().__init__(Random(rng.getrandbits(64)))
         self.ready = 0
-        self.backoff = Backoff(Random(rng.getrandbits(64)))
         self.log: list[tuple[int, int, bool]] = []
         self._airtime = airtime
         self._begin = NEVER
@@ -257,7 +258,7 @@ class Watched:
     def end(self, now: int, *, collided: bool) -> None:
         self.log.append((self._begin, now, collided))
         self._begin = NEVER
-        self.backoff.draw(failed=collided)
+        self.back_off(failed=collided)
 
     def count(self, airtime: int) -> None:
         assert airtime == self._airtime

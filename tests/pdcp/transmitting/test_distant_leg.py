@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -22,6 +22,7 @@ from minitopo_dc.pdcp import (
 from minitopo_dc.pdcp.transmitting.distant_leg import LegEstimate
 from minitopo_dc.pdcp.transmitting.flow_control import DeliveryStatus, LegNode
 from minitopo_dc.pdcp.transmitting.legs import Outstanding
+from minitopo_dc.units import QueueLimit
 from tests.pdcp.bearers import FORMAT, MS, SIZE, Bearer, endless
 from tests.pdcp.views import WrittenLeg
 
@@ -173,18 +174,18 @@ def test_a_node_tells_after_so_many_bytes() -> None:
 @pytest.mark.parametrize(
     ("queue", "desired_bytes"),
     [
-        ({}, 27_000),  # 27 ms of 8 Mbit/s
-        ({"queue_bytes": 12_000}, 26_000),  # 20 ms of it, and half the queue
-        ({"queue_packets": 4}, 23_000),
-        ({"queue_packets": 4, "queue_bytes": 2000}, 20_400),  # it must take one more packet
-        ({"queue_bytes": 1_000_000}, 27_000),
+        (QueueLimit(), 27_000),  # 27 ms of 8 Mbit/s
+        (QueueLimit(bytes=12_000), 26_000),  # 20 ms of it, and half the queue
+        (QueueLimit(4), 23_000),
+        (QueueLimit(4, 2000), 20_400),  # it must take one more packet
+        (QueueLimit(bytes=1_000_000), 27_000),
     ],
 )
 def test_a_node_asks_for_what_passes_on_xn_and_for_half_its_queue_at_most(
-    queue: dict[str, Any], desired_bytes: int
+    queue: QueueLimit, desired_bytes: int
 ) -> None:
     leg = WrittenLeg(ns_per_byte=1000)
-    node = LegNode(leg, Outstanding(leg), replace(FAR, **cast(Any, queue)))
+    node = LegNode(leg, Outstanding(leg), replace(FAR, queue=queue))
     assert node.status(0).desired_bytes == desired_bytes
 
 
@@ -192,7 +193,7 @@ def test_with_early_numbering_an_sdu_waits_with_its_number_and_leaves_a_gap_if_i
     None
 ):
     control = FlowControl(interval=5 * MS, delay=XN, desired=MS)
-    waiting = SduBuffer[int](None, 20 * MS)
+    waiting = SduBuffer[int](discard_timer=20 * MS)
     bearer = Bearer(LeastDelayPolicy(1), 12, waiting=waiting, early=True, flow_control=[control])
     bearer.push(*range(40))
     assert bearer.entity.tx_next == 40

@@ -79,7 +79,7 @@ def test_an_sdu_that_a_rule_names_goes_on_all_legs(waits: bool) -> None:
         make_policy("batch", legs=2, batch=10),
         legs=2,
         states=[WrittenLeg(), WrittenLeg()],
-        waiting=SduBuffer(None, None) if waits else None,
+        waiting=SduBuffer() if waits else None,
         duplication=rule,
     )
     handshake = PacketFacts(kind=PacketKind.HANDSHAKE)

@@ -19,6 +19,7 @@ from minitopo_dc.pdcp import (
     SplitPolicy,
     TransmittingEntity,
 )
+from minitopo_dc.units import QueueLimit
 from tests.pdcp.bearers import FORMAT, MS, SIZE, Answers, Bearer, endless
 
 
@@ -33,7 +34,7 @@ def test_an_sdu_gets_its_count_when_a_leg_takes_it() -> None:
 
 
 def test_what_is_dropped_before_it_is_numbered_leaves_no_gap() -> None:
-    bearer = Bearer(LeastDelayPolicy(1), 12, waiting=SduBuffer(5, None))
+    bearer = Bearer(LeastDelayPolicy(1), 12, waiting=SduBuffer(QueueLimit(5)))
     assert bearer.push(*range(10)) == [True] * 5 + [False] * 5
     bearer.run(100 * MS)
     assert bearer.push(10) == [True]  # what was served since the last look leaves room
@@ -44,7 +45,7 @@ def test_what_is_dropped_before_it_is_numbered_leaves_no_gap() -> None:
 
 
 def test_a_blind_split_fills_the_queues_of_its_legs() -> None:
-    bearer = Bearer(BatchPolicy(2, batch=20), 12, 12, waiting=SduBuffer(200, None))
+    bearer = Bearer(BatchPolicy(2, batch=20), 12, 12, waiting=SduBuffer(QueueLimit(200)))
     bearer.push(*range(100))
     bearer.run(60 * MS)  # 100 packets on two legs of 1,000 a second
     assert bearer.order == list(range(100))
@@ -148,7 +149,7 @@ def test_sdus_are_in_one_place_counts_are_used_once_and_none_is_too_old(
         make(),
         *(12, 6),
         queue=30,
-        waiting=SduBuffer(40, discard_timer),
+        waiting=SduBuffer(QueueLimit(40), discard_timer),
         recovery=Recovery(2, most=1 << 17, discard_timer=discard_timer) if recovers else None,
         flow_control=(control, control) if control else (),
     )

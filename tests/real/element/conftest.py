@@ -12,6 +12,7 @@ from minitopo_dc.real.element import loop as loop_module
 from minitopo_dc.real.element import packets as packets_module
 from minitopo_dc.real.element.loop import RealLoop
 from minitopo_dc.router.drivers import LegDriver
+from minitopo_dc.units import QueueLimit
 from tests.real.element.fakes import MS, Clock
 
 
@@ -27,7 +28,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def legs() -> tuple[RealLoop, list[LegDriver]]:
     loop = RealLoop()
-    parameters = LegParameters(queue_packets=2, delay=ConstantDelay(10 * MS))
+    parameters = LegParameters(queue=QueueLimit(2), delay=ConstantDelay(10 * MS))
     capacity = 8_000_000  # 1 byte a us
     made = [
         LegDriver(

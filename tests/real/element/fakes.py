@@ -11,6 +11,7 @@ from minitopo_dc.real.element.loop import RealLoop
 from minitopo_dc.real.element.packets import Record, Take, departures, pdu_packets, pdus, sdus
 from minitopo_dc.router.drivers import LegDriver, ReceiveDriver, TransmitDriver
 from minitopo_dc.scenario import Pdcp
+from minitopo_dc.units import QueueLimit
 
 MS = 1_000_000
 LATER = 1_000_000 * MS
@@ -146,7 +147,7 @@ def sender(
 def transmitter(loop: RealLoop, legs: list[LegDriver], **pdcp: object) -> Sender:
     settings = Pdcp.model_validate(pdcp)
     entity = settings.transmitter(
-        len(legs), [driver.leg for driver in legs], buffer_limits=(6, None)
+        len(legs), [driver.leg for driver in legs], buffer_limit=QueueLimit(6)
     )
     return sender(loop, entity, legs, sn_format(18))
 

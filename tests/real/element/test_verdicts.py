@@ -31,6 +31,7 @@ from minitopo_dc.real.element.loop import RealLoop
 from minitopo_dc.real.element.packets import Datagram, departures
 from minitopo_dc.router.drivers import LegDriver
 from minitopo_dc.router.ip import may_be_forwarded
+from minitopo_dc.units import QueueLimit
 from tests.real.element.fakes import (
     JUMBOGRAM,
     LATER,
@@ -131,7 +132,9 @@ def lossy_legs(
 ) -> Iterator[tuple[Clock, RealLoop, list[LegDriver]]]:
     """Two legs with short queues that lose a third of their packets; the clock is a test's."""
     clock = Clock()
-    parameters = LegParameters(queue_packets=3, delay=ConstantDelay(10 * MS), loss=Bernoulli(0.3))
+    parameters = LegParameters(
+        queue=QueueLimit(3), delay=ConstantDelay(10 * MS), loss=Bernoulli(0.3)
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(packets_module, "clock", clock)
         loop = RealLoop()

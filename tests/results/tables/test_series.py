@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc import load
 from minitopo_dc.campaign.campaign import Campaign
+from minitopo_dc.files import CsvFile
 from minitopo_dc.results import (
     ResultError,
     client_rate,
@@ -24,7 +25,7 @@ from minitopo_dc.results import (
 )
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads.path_reports import PathFile, PathSample
+from minitopo_dc.workloads.path_reports import COLUMNS, PathSample, path_rows
 from tests.campaign.cases import batches
 from tests.results.synthetic_runs import START_NS, result, save, save_element, save_rate
 
@@ -170,9 +171,9 @@ def samples(path: int, leg: int, begin_s: float, end_s: float, mbps: float) -> l
 def saved(run: Path, *paths: list[PathSample]) -> Path:
     values = {"transport": "mptcp", "mode": "multipath", "legs": [LEG, LEG], "paths": SCHEDULE}
     Scenario.check(values, "test").save(run / "scenario.yaml")
-    with PathFile(run / "paths.csv") as file:
+    with CsvFile(run / "paths.csv", COLUMNS) as file:
         for path in paths:
-            file.write(1, path)
+            file.add_all(path_rows(1, path))
     return run
 
 

@@ -13,7 +13,14 @@ import pytest
 from minitopo_dc.results.tcp_info import FILE as READ
 from minitopo_dc.results.tcp_info import NUMBERS, tcp_info
 from minitopo_dc.runners.processes.kernel_socket import Subflow, subflows
-from minitopo_dc.runners.tcp.info import FIELDS, FILE, SAMPLE_NS, SubflowHistory, TcpInfoFile
+from minitopo_dc.runners.tcp.info import (
+    FIELDS,
+    FILE,
+    SAMPLE_NS,
+    SubflowHistory,
+    info_file,
+    info_rows,
+)
 from minitopo_dc.runners.tcp.server import listen
 
 
@@ -52,9 +59,11 @@ def test_samples_come_back_with_what_is_not_known_missing(
 ) -> None:
     server, _ = connected
     flow = seen(server)
-    with TcpInfoFile(tmp_path / FILE) as file:
-        file.write(1, [flow])
-        file.write(2, [replace(flow, ssthresh_bytes=9000), replace(flow, remote_port=1)])
+    with info_file(tmp_path / FILE) as file:
+        file.add_all(info_rows(1, [flow]))
+        file.add_all(
+            info_rows(2, [replace(flow, ssthresh_bytes=9000), replace(flow, remote_port=1)])
+        )
     assert READ == FILE
     header, *_ = csv.reader((tmp_path / FILE).read_text().splitlines())
     assert set(header) == {"time_ns", *FIELDS} == {*NUMBERS, "state"}
