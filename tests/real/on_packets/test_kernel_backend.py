@@ -60,7 +60,7 @@ def test_a_capture_of_legs_needs_them_in_user_space() -> None:
 def test_a_kernel_without_netem_is_one_clear_error(tmp_path: Path) -> None:
     if not probe_kernel()["sch_netem"]:
         pytest.skip("this kernel has netem")
-    with pytest.raises(RunFailedError, match="gnb-leg1: this kernel refuses netem, tbf or"):
+    with pytest.raises(RunFailedError, match=r"gnb-leg1: .*netem"):
         probe("sc", {}, tmp_path, 10, 1)
 
 

