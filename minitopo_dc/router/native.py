@@ -8,7 +8,7 @@ from typing import Any
 from minitopo_dc.fields import Settings
 from minitopo_dc.native import library
 from minitopo_dc.native.leg import DISCIPLINES, NativeLeg
-from minitopo_dc.native.pdcp import MAX_LEGS, NativeReceiver, NativeReportMaker, NativeTransmitter
+from minitopo_dc.native.pdcp import MAX_LEGS, NativeReceiver, NativeTransmitter
 from minitopo_dc.native.policy import TWINS
 from minitopo_dc.pdcp import ReceiveStatistics
 from minitopo_dc.scenario import LegDirection, Pdcp
@@ -76,7 +76,7 @@ class NativeReceiveDriver:
         """
         self.bearer = bearer.bearer
         self.entity = bearer.pdcp.receiver(len(keys), make=NativeReceiver)
-        self.reports = bearer.pdcp.report_maker(self.entity, len(keys), make=NativeReportMaker)
+        self.reports = bearer.pdcp.report_maker(self.entity, len(keys))
         self._lib = library.library().lib
         self.pointer = self._lib.router_receive(router, self.entity.pointer, list(keys), len(keys))
         library.disown(self.entity.pointer)

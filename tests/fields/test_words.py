@@ -94,7 +94,7 @@ def test_an_option_of_a_runner_takes_a_unit_and_names_the_nearest_one() -> None:
     runner.check_options({"receive_buffer_bytes": "33.5MB"}, 4)
     with pytest.raises(SettingsError, match="receive_buffer_bytes"):
         runner.check_options({"recieve_buffer_bytes": 1}, 4)
-    with pytest.raises(SettingsError, match=r"er_bytes: 3ms.*B, k"):
+    with pytest.raises(SettingsError, match=r"er_bytes: 3ms .*units: B, k"):
         runner.check_options({"receive_buffer_bytes": "3ms"}, 4)
 
 

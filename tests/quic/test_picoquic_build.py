@@ -100,7 +100,7 @@ def test_a_missing_header_is_told_before_anything_is_fetched(
     nowhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(picoquic, "HEADERS", ("no_such_header.h",))
-    with pytest.raises(BuildError, match=r"no_such_header\.h .*Debian"):
+    with pytest.raises(BuildError, match=r"does not find no_such_header\.h \(Debian .*: .*error"):
         picoquic.build(silent)
     assert not list(nowhere.glob("*.tar.gz"))
 
@@ -119,7 +119,7 @@ def test_without_a_network_pip_s_words_are_told_and_sources_with_another_hash_ar
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    with pytest.raises(BuildError, match=r"picoquic.*ERROR: .*aiopquic"):
+    with pytest.raises(BuildError, match=r"picoquic.*aiopquic"):
         picoquic.SOURCE.fetch(tmp_path, silent)
     (tmp_path / "aiopquic-0.6.1.tar.gz").write_bytes(b"half of the file")
     with pytest.raises(BuildError, match=r"picoquic"):

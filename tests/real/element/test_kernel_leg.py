@@ -129,7 +129,7 @@ def test_a_kernel_without_one_of_the_disciplines_is_one_error(
     kind: str, netlink: FakeNetlink
 ) -> None:
     netlink.missing.add(kind)
-    with pytest.raises(ElementError, match=r"gnb-leg1.*backend: user"):
+    with pytest.raises(ElementError, match=r"gnb-leg1: .*backend: user"):
         netlink.leg()
 
 
