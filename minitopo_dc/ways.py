@@ -95,10 +95,14 @@ def over_stacks(ways: Mapping[str, Scenario], stacks: Sequence[str]) -> dict[str
 def scenario_of_row(base: Scenario, row: Mapping[str, Any]) -> Scenario:
     """Return the scenario of a row: the fields in which it differs from `base`, and all others.
 
+    A row without options has those of `base` that its transport knows.
+
     Raises:
         SettingsError: the two do not fit together.
     """
-    return Scenario.check({**base.model_dump(), **row}, "compare")
+    known = get_runner(row["transport"]).options_type.model_fields
+    options = {name: value for name, value in base.options.items() if name in known}
+    return Scenario.check({**base.model_dump(), "options": options, **row}, "compare")
 
 
 def ways_of(scenarios: Sequence[Scenario]) -> dict[str, Scenario]:

@@ -29,13 +29,13 @@ from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
 from minitopo_dc.installation import shipped
 from minitopo_dc.quic.picoquic import COUPLED
 from minitopo_dc.runners.quic import stacks_of, transports_of
-from minitopo_dc.scenario import LegDirection, Scenario
+from minitopo_dc.scenario import Leg, LegDirection, Scenario
 from minitopo_dc.scenario.presets import XN_MS
 from minitopo_dc.scratch import scratch
 from minitopo_dc.statistics import Proportion, outcomes
 from minitopo_dc.trace import read_trace, trace_info
 from minitopo_dc.ways import check_resumed, other_roles
-from minitopo_dc.workloads import Download
+from minitopo_dc.workloads import Download, Workload
 
 SECONDS = 60.0
 """For a verdict: as long as one waits for an answer."""
@@ -236,21 +236,21 @@ def nearest(networks: pd.DataFrame, place: Numbers, number: int = NEIGHBOURS) ->
     return networks["ratio"].to_numpy(float)[np.argsort(apart, kind="stable")[:number]]
 
 
-def position_of(base: Scenario) -> dict[str, float]:
-    """Return `COLUMNS` of a scenario by its downlinks, of legs by their rates; NaN: not known.
+def position_of(legs: Sequence[Leg], workload: Workload) -> dict[str, float]:
+    """Return `COLUMNS` of a network by its downlinks, of legs by their rates; NaN: not known.
 
     Raises:
         SettingsError, TraceError: a trace is missing or wrong.
     """
-    radios = [leg.downlink for leg in base.legs]
+    radios = [leg.downlink for leg in legs]
     rates = np.array([_mean_mbps(radio) for radio in radios])
-    trips = np.array([leg.downlink.delay_ms + leg.uplink.delay_ms for leg in base.legs])
+    trips = np.array([leg.downlink.delay_ms + leg.uplink.delay_ms for leg in legs])
     trips[[radio.delay_varies for radio in radios] | (trips == 0)] = math.nan
     queues_ms = np.array([radio.queue_holds_bytes() for radio in radios]) * 8 / rates / 1000
     losses = [radio.mean_loss_percent() / 100 for radio in radios]
     fastest, trip = int(rates.argmax()), np.average(trips, weights=rates)
     bdp_bits = rates.sum() * 1000 * trip
-    size_bits = 8 * base.workload.size_bytes if isinstance(base.workload, Download) else 0
+    size_bits = 8 * workload.size_bytes if isinstance(workload, Download) else 0
     numbers = (
         rates.max() / rates.sum(),
         np.delete(trips, fastest).max() / trips[fastest],
@@ -273,7 +273,7 @@ def neighbours_of(base: Scenario, stack: str, margin: float) -> dict[str, Any] |
 
     None: the study has no networks of such legs or workloads, or of the transports' stack.
     """
-    position = pd.DataFrame([position_of(base)])
+    position = pd.DataFrame([position_of(base.legs, base.workload)])
     here = places(position).to_numpy()[0]
     if stack not in EXPERIMENTS or len(base.legs) != 2 or not np.isfinite(here).all():
         return None

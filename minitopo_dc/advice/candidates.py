@@ -59,7 +59,8 @@ def candidates_of(base: Scenario, pairs: Sequence[Sequence[str]], xn_ms: float) 
     if len(base.legs) < 2:
         raise SettingsError(f"--legs: {len(base.legs)}; allowed: two or more")
     runners = [_runners_of(pair) for pair in pairs]
-    ways = ways_of([way for pair in runners for way in _ways_of(base, *pair, xn_ms)])
+    rows = [row for pair in runners for row in _rows_of(base, *pair, xn_ms)]
+    ways = ways_of([scenario_of_row(base, row) for row in rows])
     for scenario in ways.values():
         check_scenario(scenario)
         if (reason := run_obstacle(scenario)) is not None:
@@ -80,13 +81,17 @@ def _runners_of(transports: Sequence[str]) -> tuple[Runner, Runner]:
     return single, several
 
 
-def _ways_of(base: Scenario, single: Runner, several: Runner, xn_ms: float) -> list[Scenario]:
+def _rows_of(base: Scenario, single: Runner, several: Runner, xn_ms: float) -> list[dict[str, Any]]:
+    """Return the fields in which the ways of a stack differ from what all have in common."""
     # A path that carries nothing fails no run: over very unequal legs a scheduler may do so.
     paths = {"each_carries": False}
     fields = {"mode": "multipath", "paths": paths if several.takes_paths else None}
-    duals = [_way(base, single, mode="dc", **base.dc_fields(name, xn_ms)) for name in DUALS]
-    alone = [_way(base, single, mode="sc", leg=leg) for leg in range(1, len(base.legs) + 1)]
-    return [*duals, _way(base, several, **fields), *alone]
+    one = {"transport": single.name}
+    return [
+        *(one | {"mode": "dc"} | base.dc_fields(name, xn_ms) for name in DUALS),
+        {"transport": several.name, **fields},
+        *(one | {"mode": "sc", "leg": leg} for leg in range(1, len(base.legs) + 1)),
+    ]
 
 
 def _of_stack(ways: Mapping[str, Scenario], single: Runner, several: Runner) -> Candidates:
@@ -107,12 +112,6 @@ def _with_mode(mode: str, runners: Sequence[Runner]) -> Runner:
         named = " ".join(runner.name for runner in runners)
         raise SettingsError(f"--transports: {named}: {len(able)} can do mode {mode}; {ALLOWED}")
     return able[0]
-
-
-def _way(base: Scenario, runner: Runner, **fields: Any) -> Scenario:
-    known = runner.options_type.model_fields
-    options = {name: value for name, value in base.options.items() if name in known}
-    return scenario_of_row(base, {"transport": runner.name, "options": options, **fields})
 
 
 MIN_MARGIN, MAX_MARGIN = 0.001, 1.0

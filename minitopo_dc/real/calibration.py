@@ -68,7 +68,8 @@ def calibrate(scenario: Scenario, directory: Path) -> RunResult:
     directory.mkdir(parents=True)
     scenario.save(directory / "scenario.yaml")
     save_facts(directory)
-    keep_traces(trace_paths(scenario), directory)
+    links = (*scenario.legs, *scenario.real.backhaul)
+    keep_traces(trace_paths(links, scenario.cells), directory)
     blank = blank_result(scenario, directory)
     assert isinstance(scenario.workload, Download)
     seconds = scenario.workload.duration_s or 0.0

@@ -29,7 +29,14 @@ from minitopo_dc.files import (
     replacing,
     write_json,
 )
-from minitopo_dc.scenario import BackgroundSettings, Leg, LegDirection, Scenario, handovers_of
+from minitopo_dc.scenario import (
+    BackgroundSettings,
+    CellSettings,
+    Leg,
+    LegDirection,
+    Scenario,
+    handovers_of,
+)
 from minitopo_dc.trace.model import LONGEST_FILE
 
 GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
@@ -67,7 +74,8 @@ def load_as_run(run: Path) -> Scenario:
         scenario = load_recorded(run, name)
     else:
         scenario = _load_once(run, name, (status.st_ino, status.st_mtime_ns))
-    places = {path: _place(path, run) for path in dict.fromkeys(trace_paths(scenario))}
+    paths = trace_paths((*scenario.legs, *scenario.real.backhaul), scenario.cells)
+    places = {path: _place(path, run) for path in dict.fromkeys(paths)}
     if not places:
         return scenario
     # Copies without validation, as all else is valid.
@@ -236,12 +244,12 @@ def cached_digest(path: str) -> str:
     return _digest(path, file.st_ino, file.st_mtime_ns)
 
 
-def trace_paths(scenario: Scenario) -> Iterator[str]:
-    """Yield the path of each trace that a scenario names, once for each place that names it."""
-    for leg in (*scenario.legs, *scenario.real.backhaul):
-        for direction in (leg.downlink, leg.uplink):
+def trace_paths(links: Iterable[Leg], cells: Iterable[CellSettings]) -> Iterator[str]:
+    """Yield the path of each trace of legs, links and cells, once for each place that names it."""
+    for link in links:
+        for direction in (link.downlink, link.uplink):
             yield from (path for _, path in _traces_of(direction))
-    for cell in scenario.cells:
+    for cell in cells:
         yield from (path for users in cell.background for _, path in _traces_of(users))
 
 

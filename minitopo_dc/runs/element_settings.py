@@ -25,12 +25,12 @@ from minitopo_dc.scenario.addresses import (
     server_address,
 )
 from minitopo_dc.scenario.element import (
+    Bearer,
     ElementCell,
     ElementLeg,
     ElementSettings,
     Match,
     OtherDirection,
-    ReceiveBearer,
     ReportLeg,
     ReportPath,
     TransmitBearer,
@@ -74,7 +74,11 @@ def router_settings(scenario: Scenario, directory: Path) -> tuple[ElementSetting
     }
     captured = "legs" in scenario.real.capture
     seed, cells = str(scenario.seed), enumerate(scenario.cells, start=1)
-    bearers = {way: list(bearers_of(scenario, way)) for _, way in ENDS}
+    flows, version, legs = scenario.resolved_flows, scenario.ip_version, len(scenario.legs)
+    bearers = {
+        way: list(bearers_of(flows, way, version, legs, alone=not scenario.flows))
+        for _, way in ENDS
+    }
     shared = tuple(ElementCell(cell=cell, seed=f"{seed}/cell/{number}") for number, cell in cells)
     hosts = [
         ElementSettings(
@@ -82,7 +86,7 @@ def router_settings(scenario: Scenario, directory: Path) -> tuple[ElementSetting
             legs=tuple(_element_legs(scenario.legs, way, f"{host}-leg", seed)),
             cells=shared if way == "downlink" else (),
             transmit=tuple(TransmitBearer(interface=it, **own) for it, own in bearers[way]),
-            receive=tuple(ReceiveBearer(**own) for _, own in bearers[OPPOSITE[way]]),
+            receive=tuple(Bearer(**own) for _, own in bearers[OPPOSITE[way]]),
         )
         for host, way in ENDS
     ]
@@ -126,14 +130,28 @@ def _peer(interface: str) -> str:
     return f"{OTHER_END[host]}-{rest}"
 
 
-def bearers_of(scenario: Scenario, direction: Direction) -> Iterator[tuple[str, dict[str, Any]]]:
+def bearers_of(
+    flows: Sequence[ResolvedFlow],
+    direction: Direction,
+    version: IpVersion,
+    clients: int,
+    *,
+    alone: bool,
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield by which interface SDUs enter each bearer of a direction, and what both its ends know.
 
     The first flow's bearers have the numbers 1 (down) and 2 (up), the second one's 3 and 4, ...
+
+    Args:
+        flows: of a scenario.
+        direction: that of the bearers.
+        version: of IP.
+        clients: how many legs, and so addresses, the client has.
+        alone: whether the scenario is its one flow, whose packets are known by their hosts.
     """
     is_down = direction == "downlink"
-    for index, flow in enumerate(scenario.resolved_flows):
-        if flow.mode == "multipath" or (flow.mode == "sc" and not scenario.flows):
+    for index, flow in enumerate(flows):
+        if flow.mode == "multipath" or (flow.mode == "sc" and alone):
             continue
         if not (is_down or flow.splits_uplink):
             continue
@@ -145,8 +163,8 @@ def bearers_of(scenario: Scenario, direction: Direction) -> Iterator[tuple[str, 
             changed |= {"split": "batch", "ratio": None, "parameters": {}, "duplication": None}
             changed |= {"echo_ms": None}
         pdcp = pdcp.model_copy(update=changed)
-        version, leg = scenario.ip_version, client_legs(flow, len(scenario.legs))[0]
-        port = SERVER_PORT + index if scenario.flows else None
+        leg = client_legs(flow, clients)[0]
+        port = None if alone else SERVER_PORT + index
         fields = {"bearer": bearer, "legs": legs, "pdcp": pdcp}
         fields["match"] = _match(flow.transport, port, client_address(leg, version), direction)
         if pdcp.report_ms is not None:

@@ -76,7 +76,8 @@ def perform(
     run = resolve_scenario(scenario)
     if run is not scenario:
         save_as_run(scenario, run, directory)
-    keep_traces(trace_paths(scenario), directory)
+    links = (*scenario.legs, *scenario.real.backhaul)
+    keep_traces(trace_paths(links, scenario.cells), directory)
     result = blank_result(run, directory)
     if (reason := obstacle(scenario) or obstacle_here(run)) is not None:
         result = replace(result, status="unsupported", reason=reason)

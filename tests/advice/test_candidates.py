@@ -21,6 +21,7 @@ from minitopo_dc.advice import (
 )
 from minitopo_dc.advice.candidates import candidates_of, judged_of
 from minitopo_dc.fields import SettingsError
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import parse_workload
 from tests.advice.made_up import LEGS
 from tests.quic.extension import needs_noq, needs_picoquic
@@ -102,12 +103,16 @@ def near(
     return neighbours_of(base, stack, 0.05)
 
 
+def placed(base: Scenario) -> dict[str, float]:
+    return position_of(base.legs, base.workload)
+
+
 def test_a_network_has_numbers_without_a_unit() -> None:
     legs = [
         {"downlink": {"rate_mbps": 10, "queue_packets": 100}, "delay_ms": 40},
         {"downlink": {"rate_mbps": 30}, "delay_ms": 10, "loss_percent": 0.1},
     ]
-    found = position_of(base_of(legs))
+    found = placed(base_of(legs))
     assert found == pytest.approx({
         "share": 0.75,
         "delay_ratio": 4,
@@ -115,7 +120,7 @@ def test_a_network_has_numbers_without_a_unit() -> None:
         "queueing": (0.75 * 40 + 0.25 * 120) / 35,
         "lost_per_window": 0.00075 * 40e6 * 0.035 / 12000,
     })  # fmt: skip
-    assert math.isnan(position_of(base_of(LEGS, workload="realtime"))["windows"])
+    assert math.isnan(placed(base_of(LEGS, workload="realtime"))["windows"])
 
 
 def test_the_place_of_a_network_of_the_study_is_that_of_its_line() -> None:
@@ -127,7 +132,7 @@ def test_the_place_of_a_network_of_the_study_is_that_of_its_line() -> None:
             (0.573186, 73.9739 / 1.503525, 56.9906, 0.01),
         )
     ]  # fmt: skip
-    found = position_of(base_of(legs, workload={"kind": "download", "size_mb": 9.69411}))
+    found = placed(base_of(legs, workload={"kind": "download", "size_mb": 9.69411}))
     here = places(pd.DataFrame([found])).to_numpy()[0]
     assert here == pytest.approx(read_networks("download")[COLUMNS].to_numpy()[0], rel=1e-3)
 

@@ -169,7 +169,7 @@ class _Hostile:
 
 
 def test_an_error_while_a_policy_is_made_names_the_policy() -> None:
-    with pytest.raises(PolicyError, match="split policy 'test-hostile': LookupError: not made"):
+    with pytest.raises(PolicyError, match="'test-hostile': LookupError: not made"):
         make_policy("test-hostile", legs=2, error="init")
 
 

@@ -92,9 +92,9 @@ def test_an_unknown_field_names_its_place_or_the_nearest_one_there(
 def test_an_option_of_a_runner_takes_a_unit_and_names_the_nearest_one() -> None:
     runner = get_runner("quic-picoquic")
     runner.check_options({"receive_buffer_bytes": "33.5MB"}, 4)
-    with pytest.raises(SettingsError, match="did you mean receive_buffer_bytes"):
+    with pytest.raises(SettingsError, match="receive_buffer_bytes"):
         runner.check_options({"recieve_buffer_bytes": 1}, 4)
-    with pytest.raises(SettingsError, match=r"er_bytes: 3ms is no number .*units: B, k"):
+    with pytest.raises(SettingsError, match=r"er_bytes: 3ms .*units: B, k"):
         runner.check_options({"receive_buffer_bytes": "3ms"}, 4)
 
 

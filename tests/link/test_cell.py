@@ -249,7 +249,7 @@ def test_a_choice_that_is_none_is_an_error() -> None:
     cell = Cell(Wrong(), NS_PER_MS, [full(1)])
     leg = cell.leg(NO_DELAY, make_capacity(1_000_000), Random(1))
     leg.start(0)
-    with pytest.raises(SchedulerError, match="Wrong chose user 1 of 1; allowed: 0 to one less"):
+    with pytest.raises(SchedulerError, match=r"Wrong .*user 1 of 1; allowed: "):
         leg.poll(NS_PER_S)
 
 

@@ -92,7 +92,7 @@ def test_codel_drops_when_it_does_over_the_flow_alone() -> None:
 
 
 def test_wrong_parameters_are_refused() -> None:
-    with pytest.raises(InputError, match="quantum_bytes is 0"):
+    with pytest.raises(InputError, match=r"quantum_bytes .*0"):
         make_discipline("fq-codel", quantum_bytes=0)
     with pytest.raises(InputError, match="target_ms"):
         make_discipline("fq-codel", target_ms=-1)

@@ -104,7 +104,7 @@ def test_dctcp_keeps_a_queue_that_marks_short_without_losses(tmp_path: Path) -> 
 def test_dctcp_without_a_setting_of_both_ends_is_refused(lacking: str, tmp_path: Path) -> None:
     sysctl = {name: value for name, value in DCTCP.items() if name != lacking}
     wanted = scenario(congestion_control="dctcp", virtual={"sysctl": sysctl})
-    with pytest.raises(SettingsError, match=r"dctcp needs both ends: virtual: \{sysctl: \{net"):
+    with pytest.raises(SettingsError, match=r"dctcp .*virtual: \{sysctl: \{net"):
         run_scenario(wanted, tmp_path)
 
 

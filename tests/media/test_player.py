@@ -302,7 +302,7 @@ def test_what_is_wrong_in_a_file_is_told_with_its_place(change: dict[str, Any], 
 
 
 def test_a_file_that_is_not_there_or_no_json_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"video no\.json: there is no such file; allowed: movie"):
+    with pytest.raises(InputError, match=r"no\.json: .*allowed: movie"):
         read_video("no.json")
     path = tmp_path / "mine.json"
     path.write_text("{", encoding="utf-8")

@@ -161,7 +161,7 @@ def test_an_error_in_a_file_names_its_line(tmp_path: Path) -> None:
 
 def test_a_missing_plugin_of_a_scenario_is_named() -> None:
     fields = {"transport": "quic", "mode": "sc", "legs": [{"downlink": {"rate_mbps": 1}}]}
-    with pytest.raises(SettingsError, match=r"^s.yaml: plugin no_such_module: ModuleNotFoundError"):
+    with pytest.raises(SettingsError, match=r"^s.yaml: .*no_such_module"):
         Scenario.check({**fields, "plugins": ["no_such_module"]}, "s.yaml")
 
 

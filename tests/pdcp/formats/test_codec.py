@@ -82,7 +82,7 @@ def test_an_sn_out_of_range_is_not_encoded(bits: int) -> None:
 
 
 def test_another_sn_size_is_refused_with_the_allowed_ones() -> None:
-    with pytest.raises(ValueError, match="SN size 7 bits: must be one of 12, 16, 18"):
+    with pytest.raises(ValueError, match=r"7 bits: .*12, 16, 18"):
         sn_format(7)
 
 

@@ -155,5 +155,5 @@ def test_a_datagram_shorter_than_it_says_is_refused(ip: bytes, data: st.DataObje
 @pytest.mark.parametrize("ip", [ipv4(b"ab"), ipv4(b"ab", options=bytes(8)), ipv6(b"ab")])
 def test_a_payload_shorter_than_the_pdcp_header_is_refused(ip: bytes) -> None:
     assert split_trailer(ip, 2)[0] == b"ab"
-    with pytest.raises(PduError, match="carries no PDCP header of 3 bytes"):
+    with pytest.raises(PduError, match="3 bytes"):
         split_trailer(ip, 3)

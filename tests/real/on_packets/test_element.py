@@ -145,7 +145,7 @@ def test_no_packet_passes_a_dead_element(tmp_path: Path, version: IpVersion) -> 
         bed.ue.kill()
         ping = ["ping", "-n", "-c", "3", "-i", "0.1", "-W", "0.5", client_address(1, version)]
         assert bed.hosts.server.popen(ping, stdout=subprocess.DEVNULL).wait() != 0
-        with pytest.raises(RunFailedError, match="element on ue ended with -9"):
+        with pytest.raises(RunFailedError, match=r"ue .*-9"):
             bed.ue.stop()
 
 

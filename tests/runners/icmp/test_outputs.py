@@ -94,7 +94,7 @@ def test_an_error_in_the_report_is_a_failure_with_its_words(transfer: Transfer) 
 
 def test_echoes_have_no_server_and_no_other_workload(transfer: Transfer) -> None:
     runner = get_runner("icmp")
-    with pytest.raises(TypeError, match=r"icmp has no server: 10\.83\.0\.1 answers by itself"):
+    with pytest.raises(TypeError, match=r"icmp .*10\.83\.0\.1"):
         runner.server_command(transfer)
     assert runner.workload_obstacle(Download()) == (
         "transport icmp does not carry workload download; allowed: ping"

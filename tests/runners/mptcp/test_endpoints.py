@@ -140,7 +140,7 @@ def test_a_kernel_without_a_choice_says_so(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_name_is_one_word() -> None:
-    with pytest.raises(SettingsError, match="scheduler: x = 1; allowed: what matches"):
+    with pytest.raises(SettingsError, match="scheduler: x = 1; allowed: "):
         get_runner("mptcp").check_options({"scheduler": "x = 1"}, 4)
 
 
