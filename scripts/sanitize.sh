@@ -10,7 +10,8 @@ readonly SECONDS_OF_FUZZER=${1:-60}
 LIBRARIES=$(cc -print-file-name=libasan.so):$(cc -print-file-name=libubsan.so)
 
 directory=$(mktemp -d)
-trap 'rm -rf "$directory"' EXIT
+beside=
+trap '[[ -z $beside ]] || kill -- "-$beside" 2> /dev/null || true; rm -rf "$directory"' EXIT
 .venv/bin/python -m tests.native.sanitized "$directory"
 extension=$(echo "$directory"/*.so)
 
@@ -19,11 +20,13 @@ checked() {
         UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 .venv/bin/python "$@"
 }
 
-echo "sanitize: differential tests"
+# Each is one process: the fuzzer, then the PDUs, go on beside the tests.
+echo "sanitize: differential tests; beside them fuzzer, $SECONDS_OF_FUZZER s, and PDUs"
+set -m # a group of its own, which the end of this script ends
+(checked -m tests.native.fuzz "$SECONDS_OF_FUZZER" && .venv/bin/python -m tests.native.soak 4000000) &
+beside=$!
+set +m
 MINITOPO_DC_EXAMPLES=200 checked -m pytest -q -p no:cacheprovider -p no:xdist tests/native \
     tests/virtual/whole_runs/test_cores.py
-echo "sanitize: PDUs"
-.venv/bin/python -m tests.native.soak 4000000
-echo "sanitize: fuzzer, $SECONDS_OF_FUZZER s"
-checked -m tests.native.fuzz "$SECONDS_OF_FUZZER"
+wait "$beside"
 echo "sanitize: passed"

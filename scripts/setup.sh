@@ -50,7 +50,7 @@ main() {
     if ! is_done "$STAMP" "$key"; then
         rm -f "$NO_GUEST"
         make_environment
-        install_python_packages
+        timed "installing Python packages" install_python_packages
         install_optional_packages
         parts=(picoquic native aioquic-2020)
         # A comparison on the real clock, as root, has no runs over noq unless they are named, and
@@ -75,6 +75,13 @@ main() {
 is_done() { [[ -x .venv/bin/minitopo-dc && -f $1 && $(<"$1") == "$2" ]]; }
 
 say() { echo "setup: $*"; }
+
+# Run a command, named by $1, and say how long it took unless that was a moment.
+timed() {
+    local begin=$EPOCHSECONDS
+    "${@:2}" || return
+    ((EPOCHSECONDS - begin < 2)) || say "$1 took $((EPOCHSECONDS - begin)) s" >&2
+}
 
 install_packages() {
     local missing
@@ -169,7 +176,6 @@ install_python_packages() {
 # The tools of development alone, not this package again: other parts use it meanwhile.
 install_development() {
     say "installing the tools of development (about a minute)"
-    # shellcheck disable=SC2046 # a word each
     pip_install $(.venv/bin/python -c "import tomllib
 print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['dev'])")
 }
@@ -187,15 +193,15 @@ pip_install() {
 # shell would go on after Ctrl-C, which ends those of xargs. Without a part the set-up goes on, but
 # for the tools of development.
 build_all() {
-    export -f build install_development pip_install say
+    export -f build install_development pip_install say timed
     export NO_GUEST
     (($# == 0)) || printf '%s\n' "$@" | xargs --max-procs 4 --replace={} bash -c 'build {}'
 }
 
 build() {
     if [[ $1 == development ]]; then
-        install_development
-    elif ! .venv/bin/minitopo-dc build "$1" > /dev/null; then
+        timed "installing the tools of development" install_development
+    elif ! timed "building $1" .venv/bin/minitopo-dc build "$1" > /dev/null; then
         say "goes on without $1; put that right, then: .venv/bin/minitopo-dc build $1"
         [[ $1 != linux ]] || touch "$NO_GUEST"
     fi

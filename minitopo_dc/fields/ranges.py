@@ -113,17 +113,6 @@ AckDelay = Annotated[float, *within(0, 25, "ms")]
 does."""
 
 
-def checked(name: str, value: float, least: float, most: float, unit: str = "") -> float:
-    """Return a number that is no field (an option, an argument) after checking its range.
-
-    Raises:
-        ValueError: the number is outside, or NaN; the message names it and what is allowed.
-    """
-    if not least <= value <= most:
-        raise ValueError(f"{name}: {value:g}; allowed: {_range(least, most, unit)}")
-    return value
-
-
 CONGESTION_CONTROL: Final = "cubic"
 """The default of usual systems (RFC 9438, section 1), which all transports have. The papers on Dual
 Connectivity have NewReno, which their campaigns name."""

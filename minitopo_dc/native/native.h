@@ -104,7 +104,7 @@ int receive_status(const receive *self, uint8_t *bitmap, int room);
 int receive_push_number(receive *self, int64_t sn, int64_t count, uintptr_t number, int leg, int64_t now);
 int receive_poll_number(receive *self, int64_t now, uintptr_t *number);
 
-/* What its reports count by one leg: the twin of ReportMaker of pdcp/report.py, which writes them and says when. */
+/* What its reports count by one leg; ReportMaker of pdcp/report.py writes them and says when. */
 
 typedef struct {
     int64_t next_count, pdus, bytes, reordered, reordering_ns;

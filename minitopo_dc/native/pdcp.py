@@ -23,7 +23,6 @@ from minitopo_dc.pdcp import (
     LegReception,
     PduError,
     ReceiveStatistics,
-    ReportMaker,
     SnFormat,
     SplitPolicy,
     StatusReport,
@@ -221,6 +220,15 @@ class NativeReceiver:
         used = self._lib.receive_status(self.pointer, bitmap, room)
         return StatusReport(self._count().rx_deliv, bytes(self._ffi.buffer(bitmap, used)))
 
+    def receptions(self) -> tuple[LegReception, ...]:
+        """Return what a report says of each leg."""
+        counts = self._ffi.new("reception[]", self._legs)
+        self._lib.receive_receptions(self.pointer, counts)
+        return tuple(
+            LegReception(leg.next_count, leg.pdus, leg.bytes, leg.reordered, leg.reordering_ns)
+            for leg in counts
+        )
+
     def statistics(self, delivered_bytes: int | None = None) -> ReceiveStatistics:
         """Return the counters up to now; only its driver knows the bytes that it delivered."""
         counters, legs = self._count(), self._legs
@@ -248,19 +256,6 @@ class NativeReceiver:
     def _count(self) -> Any:
         self._lib.receive_count(self.pointer, self._counters)
         return self._counters
-
-
-class NativeReportMaker(ReportMaker):
-    """Makes reports of what a receiving entity in C counts."""
-
-    def _receptions(self) -> tuple[LegReception, ...]:
-        module = library()
-        counts = module.ffi.new("reception[]", len(self._pdus))
-        module.lib.receive_receptions(self._entity.pointer, counts)
-        return tuple(
-            LegReception(leg.next_count, leg.pdus, leg.bytes, leg.reordered, leg.reordering_ns)
-            for leg in counts
-        )
 
 
 def check_legs(legs: int) -> None:

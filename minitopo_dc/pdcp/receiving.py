@@ -28,7 +28,7 @@ from __future__ import annotations
 from typing import Final, Generic, Literal, TypeVar, get_args
 
 from minitopo_dc.pdcp.codec import NO_COUNT, Pdu, SnFormat
-from minitopo_dc.pdcp.report import MAX_BYTES, StatusReport
+from minitopo_dc.pdcp.report import MAX_BYTES, LegReception, StatusReport
 from minitopo_dc.pdcp.statistics import WAITING_BUCKETS, ReceiveStatistics, WaitingTime
 from minitopo_dc.pdcp.timers import AdaptiveTReordering, Timer
 
@@ -103,6 +103,10 @@ class ReceivingEntity(Generic[T]):
         self._ready: list[T] = []
         # SN -> COUNT given up last with this SN: tells a late PDU from the copy of a delivered one.
         self._given_up: dict[int, int] = {}
+        # Of what `note` has counted: COUNT after the highest of all legs, and of each leg the same,
+        # its PDUs and their SDUs' bytes.
+        self._noted_next = 0
+        self._noted = [[0, 0, 0] for _ in range(legs)]
         self._zero_counters(legs)
 
     def _zero_counters(self, legs: int) -> None:
@@ -179,12 +183,29 @@ class ReceivingEntity(Generic[T]):
         """Return the end of t-Reordering (ns), None while it does not run or is infinite."""
         return None if self._expires == _NEVER else self._expires
 
-    def reordering(self) -> list[tuple[int, int]]:
-        """Return how many SDUs of each leg waited and were delivered, and for how long.
+    def note(self, pdu: Pdu[T]) -> None:
+        """Count a PDU that arrived for the reports, whatever `push` does with it.
 
-        The second number is the sum of their waiting times in ns, as in `WaitingTime`.
+        Duplicates, and PDUs that come too late, count as well. A COUNT is the one nearest to the
+        highest so far over all legs, so it does not depend on the delivery, which may be off.
         """
-        return list(zip(self._waited, self._waited_ns, strict=True))
+        lowest = self._noted_next - self._window
+        count = lowest + ((pdu.sn - lowest) & self._mask)
+        if count < 0:
+            return  # nobody sent it
+        noted = self._noted[pdu.leg]
+        noted[0] = max(noted[0], count + 1)
+        noted[1] += 1
+        noted[2] += pdu.size
+        self._noted_next = max(self._noted_next, count + 1)
+
+    def receptions(self) -> tuple[LegReception, ...]:
+        """Return what a report says of each leg: what `note` has counted, and what waited."""
+        of_legs = zip(self._noted, self._waited, self._waited_ns, strict=True)
+        return tuple(
+            LegReception(next_count, pdus, size, waited, waited_ns)
+            for (next_count, pdus, size), waited, waited_ns in of_legs
+        )
 
     def status(self, limit: int = MAX_BYTES) -> StatusReport:
         """Return the present status report (clause 5.4.1), of at most `limit` bytes as a PDU.

@@ -36,7 +36,7 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 from typing import Any, Final, Self
 
-from minitopo_dc.pdcp.codec import PduError, SnFormat
+from minitopo_dc.pdcp.codec import PduError
 
 COUNTS: Final = 1 << 32
 """COUNT has 32 bits (TS 38.323 clause 6.3.5)."""
@@ -203,15 +203,10 @@ Over two legs a status report then tells of 10,888 COUNTs; over 36 or more of no
 
 
 class ReportMaker:
-    """Counts what arrives at a receiving entity, beside it, and makes its reports.
-
-    Each leg counts all PDUs that arrived by it, whatever the entity did with them: also duplicates,
-    and PDUs that came too late. A COUNT is the one nearest to the highest so far over all legs, so
-    it does not depend on the entity's delivery, which may be off.
+    """Makes the reports of a receiving entity, of either core.
 
     Args:
-        entity: whose waiting times are reported.
-        sn_format: gives the length of the SN.
+        entity: what has arrived there (`receptions`, `status`).
         legs: number of the bearer's legs.
         interval: ns from one report to the next, above 0.
         with_status: whether each has the entity's status report in it.
@@ -220,38 +215,20 @@ class ReportMaker:
     def __init__(
         self,
         entity: Any,
-        sn_format: SnFormat,
         *,
         legs: int,
         interval: int,
         with_status: bool = False,
     ) -> None:
         self._entity = entity
-        self._mask = sn_format.modulus - 1
-        self._window = sn_format.modulus // 2
         self._interval = interval
         self._status_bytes = (
             max(HEADER_BYTES, MAX_REPORT_BYTES - report_size(legs)) if with_status else 0
         )
         self._due: int | None = None
         self._number = 0
-        self._highest = 0  # COUNT after the highest of all legs
-        self._next_counts = [0] * legs
-        self._pdus = [0] * legs
-        self._bytes = [0] * legs
         self.made = 0
         """Number of reports made so far."""
-
-    def push(self, sn: int, size: int, leg: int) -> None:
-        """Count a PDU with an SDU of `size` bytes that arrived on `leg`."""
-        lowest = self._highest - self._window
-        count = lowest + ((sn - lowest) & self._mask)
-        if count < 0:
-            return  # nobody sent it
-        self._pdus[leg] += 1
-        self._bytes[leg] += size
-        self._next_counts[leg] = max(self._next_counts[leg], count + 1)
-        self._highest = max(self._highest, count + 1)
 
     def start(self, now: int) -> None:
         """Start reporting: the first report is due one interval after `now` (ns)."""
@@ -274,13 +251,4 @@ class ReportMaker:
         self._number += passed
         self.made += 1
         status = self._entity.status(self._status_bytes) if self._status_bytes else None
-        return encode_report(Report(self._number, self._receptions(), status))
-
-    def _receptions(self) -> tuple[LegReception, ...]:
-        of_legs = zip(
-            self._next_counts, self._pdus, self._bytes, self._entity.reordering(), strict=True
-        )
-        return tuple(
-            LegReception(following, pdus, size, *waited)
-            for following, pdus, size, waited in of_legs
-        )
+        return encode_report(Report(self._number, self._entity.receptions(), status))

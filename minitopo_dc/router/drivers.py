@@ -214,7 +214,7 @@ class ReceiveDriver:
         *,
         reports: ReportMaker | None = None,
     ) -> None:
-        """Deliver the SDUs of a bearer of this number; `reports` counts what arrives."""
+        """Deliver the SDUs of a bearer of this number; `reports` are made of what arrives."""
         self.bearer = bearer
         self.entity = entity
         self.reports = reports
@@ -225,7 +225,7 @@ class ReceiveDriver:
     def push(self, pdu: Pdu[Any], now: int) -> None:
         """Take a PDU that arrived at `now` (ns), and deliver what is in order then."""
         if self.reports is not None:
-            self.reports.push(pdu.sn, pdu.size, pdu.leg)
+            self.entity.note(pdu)
         if not self.entity.push(pdu, now):
             pdu.sdu.drop()
         self.handle(now)

@@ -29,9 +29,9 @@ from minitopo_dc.router.drivers import (
 from minitopo_dc.router.recorder import Series, Snapshot, open_series, snapshot
 from minitopo_dc.scenario import LegDirection
 from minitopo_dc.scenario.element import (
+    Bearer,
     ElementLeg,
     ElementSettings,
-    ReceiveBearer,
     ReportLeg,
     TransmitBearer,
 )
@@ -156,7 +156,7 @@ class AnyElement(ABC):
         """Return the driver of a bearer's transmitting entity."""
 
     @abstractmethod
-    def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
+    def _receiver(self, bearer: Bearer) -> ReceiveDriver:
         """Return the driver of a bearer's receiving entity."""
 
     @abstractmethod

@@ -8,11 +8,11 @@ from typing import Any
 from minitopo_dc.fields import Settings
 from minitopo_dc.native import library
 from minitopo_dc.native.leg import DISCIPLINES, NativeLeg
-from minitopo_dc.native.pdcp import MAX_LEGS, NativeReceiver, NativeReportMaker, NativeTransmitter
+from minitopo_dc.native.pdcp import MAX_LEGS, NativeReceiver, NativeTransmitter
 from minitopo_dc.native.policy import TWINS
 from minitopo_dc.pdcp import ReceiveStatistics
 from minitopo_dc.scenario import LegDirection, Pdcp
-from minitopo_dc.scenario.element import ElementLeg, ElementSettings, ReceiveBearer, TransmitBearer
+from minitopo_dc.scenario.element import Bearer, ElementLeg, ElementSettings, TransmitBearer
 
 PYTHON_ONLY: Mapping[type[Settings], Sequence[str]] = {
     ElementSettings: ("cells", "wires", "next_hops"),
@@ -69,14 +69,14 @@ class NativeTransmitDriver:
 class NativeReceiveDriver:
     """The twin of `ReceiveDriver` in C."""
 
-    def __init__(self, bearer: ReceiveBearer, keys: Sequence[int], router: Any) -> None:
+    def __init__(self, bearer: Bearer, keys: Sequence[int], router: Any) -> None:
         """Make the entity of a bearer, what makes its reports, and the driver.
 
         `keys` tell its legs apart: their numbers, or the indices of their interfaces.
         """
         self.bearer = bearer.bearer
         self.entity = bearer.pdcp.receiver(len(keys), make=NativeReceiver)
-        self.reports = bearer.pdcp.report_maker(self.entity, len(keys), make=NativeReportMaker)
+        self.reports = bearer.pdcp.report_maker(self.entity, len(keys))
         self._lib = library.library().lib
         self.pointer = self._lib.router_receive(router, self.entity.pointer, list(keys), len(keys))
         library.disown(self.entity.pointer)

@@ -25,12 +25,12 @@ from minitopo_dc.scenario.addresses import (
     server_address,
 )
 from minitopo_dc.scenario.element import (
+    Bearer,
     ElementCell,
     ElementLeg,
     ElementSettings,
     Match,
     OtherDirection,
-    ReceiveBearer,
     ReportLeg,
     ReportPath,
     TransmitBearer,
@@ -86,7 +86,7 @@ def router_settings(scenario: Scenario, directory: Path) -> tuple[ElementSetting
             legs=tuple(_element_legs(scenario.legs, way, f"{host}-leg", seed)),
             cells=shared if way == "downlink" else (),
             transmit=tuple(TransmitBearer(interface=it, **own) for it, own in bearers[way]),
-            receive=tuple(ReceiveBearer(**own) for _, own in bearers[OPPOSITE[way]]),
+            receive=tuple(Bearer(**own) for _, own in bearers[OPPOSITE[way]]),
         )
         for host, way in ENDS
     ]

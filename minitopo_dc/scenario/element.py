@@ -181,7 +181,10 @@ class ReportPath(Settings):
 
 
 class Bearer(Settings):
-    """Settings of a bearer that both its ends know."""
+    """Settings of a bearer that both its ends know.
+
+    They are all that a receiver needs, where PDUs enter by the interfaces of `legs`.
+    """
 
     bearer: Number
     match: Match = Match()
@@ -209,10 +212,6 @@ class TransmitBearer(Bearer):
     interface: Interface
 
 
-class ReceiveBearer(Bearer):
-    """A bearer whose PDUs enter by the interfaces of `legs` and leave as SDUs, in order."""
-
-
 class ElementSettings(Settings):
     """Everything one element process needs to know."""
 
@@ -225,7 +224,7 @@ class ElementSettings(Settings):
     cells: LeftOut[tuple[ElementCell, ...]] = ()
     """Cells that legs of this host share."""
     transmit: tuple[TransmitBearer, ...] = ()
-    receive: tuple[ReceiveBearer, ...] = ()
+    receive: tuple[Bearer, ...] = ()
     directory: Path
     """Where the time series and the summary go; it must exist."""
     ip_version: IpVersion = 4
@@ -290,7 +289,7 @@ class ElementSettings(Settings):
             check_kernel_bearer(bearer.pdcp, len(bearer.legs))
 
     @property
-    def bearers(self) -> tuple[TransmitBearer | ReceiveBearer, ...]:
+    def bearers(self) -> tuple[Bearer, ...]:
         """Return the bearers that transmit, then those that receive."""
         return (*self.transmit, *self.receive)
 

@@ -397,20 +397,12 @@ class Pdcp(Settings):
             legs_keep_order=self.legs_keep_order,
         )
 
-    def report_maker(
-        self, entity: Any, legs: int, *, make: type[ReportMaker] = ReportMaker
-    ) -> ReportMaker | None:
+    def report_maker(self, entity: Any, legs: int) -> ReportMaker | None:
         """Return what makes the reports of a receiving entity; None without `report_ms`."""
         if self.report_ms is None:
             return None
         interval = round(self.report_ms * NS_PER_MS)
-        return make(
-            entity,
-            sn_format(self.sn_bits),
-            legs=legs,
-            interval=interval,
-            with_status=self.data_recovery,
-        )
+        return ReportMaker(entity, legs=legs, interval=interval, with_status=self.data_recovery)
 
     @property
     def follows_legs(self) -> bool:

@@ -22,9 +22,9 @@ from minitopo_dc.router.ip import too_big
 from minitopo_dc.router.recorder import write_summary
 from minitopo_dc.runners.virtual import Address
 from minitopo_dc.scenario.element import (
+    Bearer,
     ElementLeg,
     ElementSettings,
-    ReceiveBearer,
     ReportLeg,
     TransmitBearer,
 )
@@ -238,7 +238,7 @@ class VirtualElement(AnyElement):
         entity = self._transmitting(bearer, partial(TransmittingEntity[Packet], make_pdu=make))
         return TransmitDriver(bearer.bearer, entity, legs, self._loop, carry)
 
-    def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
+    def _receiver(self, bearer: Bearer) -> ReceiveDriver:
         entity = bearer.pdcp.receiver(len(bearer.legs))
         reports = bearer.pdcp.report_maker(entity, len(bearer.legs))
         return ReceiveDriver(bearer.bearer, entity, self._loop, reports=reports)

@@ -17,8 +17,8 @@ from minitopo_dc.router.native import (
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.virtual import EndpointInC, Sent
 from minitopo_dc.scenario.element import (
+    Bearer,
     ElementLeg,
-    ReceiveBearer,
     TransmitBearer,
 )
 from minitopo_dc.virtual.element import VirtualElement, driver_of
@@ -52,7 +52,7 @@ class VirtualNativeElement(VirtualElement):
             driver.entity.asked.fail = self._loop.fail
         return driver
 
-    def _receiver(self, bearer: ReceiveBearer) -> Any:
+    def _receiver(self, bearer: Bearer) -> Any:
         return NativeReceiveDriver(bearer, bearer.legs, self._loop.router)
 
     def _without_bearer(self, flow: Flow, leg: Any) -> Take:

@@ -17,6 +17,7 @@ from typing import Any
 
 from minitopo_dc.runners.addresses import ip_version
 from minitopo_dc.runners.base import Host, TransferFailed
+from minitopo_dc.scratch import started
 
 
 def last_json(output: Path, role: str) -> dict[str, Any]:
@@ -190,13 +191,10 @@ def log_tail(log: Path) -> str:
 
 def age_s(pid: int) -> float:
     """Return how long a process has existed in s, 0 for one that does not."""
-    try:
-        line = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except OSError:
+    ticks = started(pid)
+    if ticks is None:
         return 0.0
-    # proc(5): starttime, since boot, is field 22; the second one may hold spaces.
-    ticks = int(line.rpartition(")")[2].split()[19])
-    return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - int(ticks) / os.sysconf("SC_CLK_TCK")
 
 
 MEDDLING = re.compile(

@@ -9,7 +9,7 @@ from typing import Any
 from minitopo_dc.link import AnyLeg
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import from_c_time, library
-from minitopo_dc.native.pdcp import NativeReceiver, NativeReportMaker, NativeTransmitter
+from minitopo_dc.native.pdcp import NativeReceiver, NativeTransmitter
 from minitopo_dc.pdcp import Pdu
 
 REFUSED, LOST, TAKEN = range(3)
@@ -108,18 +108,9 @@ class DrivenReceiver(NativeReceiver):
         counted = self._count()
         return counted.rx_deliv, counted.rx_next, counted.rx_reord
 
-    def reordering(self) -> list[tuple[int, int]]:
-        """Return how many SDUs of each leg waited and were delivered, and how long (ns)."""
-        counters, legs = self._count(), self._legs
-        return list(zip(counters.waited[0:legs], counters.waited_ns[0:legs], strict=True))
-
-
-class DrivenReports(NativeReportMaker):
-    """What a receiving entity's reports count."""
-
-    def push(self, sn: int, size: int, leg: int) -> None:
-        """Count a PDU with an SDU of `size` bytes that arrived on `leg`."""
-        library().lib.receive_note(self._entity.pointer, sn, size, leg)
+    def note(self, pdu: Pdu[int]) -> None:
+        """Count a PDU that arrived on its leg for reports."""
+        self._lib.receive_note(self.pointer, pdu.sn, pdu.size, pdu.leg)
 
 
 class DrivenTransmitter(NativeTransmitter):

@@ -32,7 +32,7 @@ from minitopo_dc.pdcp import (
 )
 from minitopo_dc.trace.model import OpportunityTrace, RateTrace
 from minitopo_dc.units import QueueLimit
-from tests.native.driven import DrivenLeg, DrivenReceiver, DrivenReports, DrivenTransmitter
+from tests.native.driven import DrivenLeg, DrivenReceiver, DrivenTransmitter
 
 POLICIES = ("batch", "duplicate", "least-delay", "proportional", "threshold", "bandit")
 EXTREMES = (0, 1, 2, 2**31, 2**32 - 1, 2**61, 2**62, 2**63 - 1)
@@ -51,19 +51,19 @@ def receiver(rng: Random, steps: int) -> None:
         delivery=rng.choice(DELIVERIES),
         legs_keep_order=rng.random() < 0.5,
     )
-    counts = DrivenReports(entity, sn_format(bits), legs=legs, interval=1)
     now, sn = 0, 0
     for sdu in range(steps):
         jump = rng.choice((1, 1, 1, 2, -1, 2 ** (bits - 1), rng.getrandbits(18)))
         sn, leg = (sn + jump) % 2**bits, rng.randrange(legs)
         now += rng.choice((0, 0, 1, 10**6, rng.getrandbits(40)))
-        counts.push(sn, rng.randint(0, 65535), leg)
-        entity.push(Pdu(sdu, leg=leg, sn=sn), now)
+        pdu = Pdu(sdu, rng.randint(0, 65535), leg=leg, sn=sn)
+        entity.note(pdu)
+        entity.push(pdu, now)
         if rng.random() < 0.3:
             entity.poll(now)
     entity.status(rng.choice((5, 6, 1500, 9000)))
     entity.statistics()
-    counts._receptions()
+    entity.receptions()
 
 
 def some_leg(rng: Random) -> DrivenLeg:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from minitopo_dc.errors import InputError
 from minitopo_dc.native.pdcp import DELIVERIES
-from minitopo_dc.pdcp import INFINITE, Pdu, ReceivingEntity, ReportMaker, Timer, sn_format
+from minitopo_dc.pdcp import INFINITE, Pdu, ReceivingEntity, Timer, sn_format
 from minitopo_dc.pdcp.codec import NO_COUNT
-from tests.native.driven import DrivenReceiver, DrivenReports
+from tests.native.driven import DrivenReceiver
 from tests.native.extension import EXAMPLES, needs_native
 from tests.pdcp.receiving.test_t_reordering import FIRST_GAP_LATE
 
@@ -35,8 +35,6 @@ def test_an_entity_does_what_its_twin_does(data: st.DataObject) -> None:
     numbers = sn_format(bits)
     python: ReceivingEntity[int] = ReceivingEntity(numbers, **fields)
     native = DrivenReceiver(numbers, **fields)
-    maker = ReportMaker(python, numbers, legs=legs, interval=1)
-    reports = DrivenReports(native, numbers, legs=legs, interval=1)
     now, count = 0, 0
     near = st.one_of(st.integers(-3, 5), st.integers(-40, 200))
     far = st.integers(-numbers.modulus, numbers.modulus)
@@ -46,18 +44,17 @@ def test_an_entity_does_what_its_twin_does(data: st.DataObject) -> None:
         if what != "t":
             count = max(0, count + data.draw(near if what == "n" else far))
             sn, leg = count % numbers.modulus, data.draw(st.integers(0, legs - 1))
-            maker.push(sn, 100 + sdu, leg)
-            reports.push(sn, 100 + sdu, leg)
             true = data.draw(st.sampled_from([count, NO_COUNT]))
-            kept = python.push(Pdu(sdu, leg=leg, sn=sn, count=true), now)
-            assert native.push(Pdu(sdu, leg=leg, sn=sn, count=true), now) == kept
+            pdu = Pdu(sdu, 100 + sdu, leg=leg, sn=sn, count=true)
+            python.note(pdu)
+            native.note(pdu)
+            assert native.push(pdu, now) == python.push(pdu, now)
         assert native.desynchronised == python.desynchronised
         assert native.poll(now) == python.poll(now)
         assert native.variables() == (python.rx_deliv, python.rx_next, python.rx_reord)
         assert native.next_timeout() == python.next_timeout()
         assert native.statistics() == python.statistics()
-        assert native.reordering() == python.reordering()
-        assert reports._receptions() == maker._receptions()
+        assert native.receptions() == python.receptions()
         limit = data.draw(st.sampled_from([5, 9, 1500]))
         assert native.status(limit) == python.status(limit)
 

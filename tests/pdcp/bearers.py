@@ -95,7 +95,7 @@ class Bearer:
         timer = Timer(None if t_reordering_ms is None else t_reordering_ms * MS)
         self.receiver = ReceivingEntity[int](FORMAT, t_reordering=timer, legs=legs)
         self.maker = ReportMaker(
-            self.receiver, FORMAT, legs=legs, interval=interval, with_status=recovery is not None
+            self.receiver, legs=legs, interval=interval, with_status=recovery is not None
         )
         self.loses, self._report_lost, self._back = loses, report_lost, round(back_ms * MS)
         self._reports: deque[tuple[int, bytes]] = deque()
@@ -130,8 +130,9 @@ class Bearer:
             for number, leg in enumerate(self.legs):
                 for sn, sdu in leg.poll(self.now):
                     if not self.loses(number, self.now):
-                        self.maker.push(sn, SIZE, number)
-                        self.receiver.push(Pdu(sdu, leg=number, sn=sn), self.now)
+                        pdu = Pdu(sdu, SIZE, leg=number, sn=sn)
+                        self.receiver.note(pdu)
+                        self.receiver.push(pdu, self.now)
             self.delivered += [(self.now, sdu) for sdu in self.receiver.poll(self.now)]
             timeout = self.entity.next_timeout()
             if self._report() or (timeout is not None and timeout <= self.now):

@@ -24,9 +24,7 @@ class Bearer:
     def __init__(self, entity: TransmittingEntity[int], legs: int) -> None:
         self.entity = entity
         self.receiver = ReceivingEntity[int](sn_format(18), t_reordering=Timer(200 * MS), legs=legs)
-        self.maker = ReportMaker(
-            self.receiver, sn_format(18), legs=legs, interval=20 * MS, with_status=True
-        )
+        self.maker = ReportMaker(self.receiver, legs=legs, interval=20 * MS, with_status=True)
         self.maker.start(0)
         self.reports: deque[tuple[int, bytes]] = deque()
         self.pushed = 0
@@ -94,8 +92,9 @@ class SharedLegs:
             for of, sn, sdu in leg.poll(self.now):
                 bearer = self.bearers[of]
                 bearer.arrived.add(sdu)
-                bearer.maker.push(sn, SIZE, number)
-                bearer.receiver.push(Pdu(sdu, leg=number, sn=sn), self.now)
+                pdu = Pdu(sdu, SIZE, leg=number, sn=sn)
+                bearer.receiver.note(pdu)
+                bearer.receiver.push(pdu, self.now)
             for of, _, sdu in leg.dropped():
                 self.bearers[of].gone.add(sdu)
         for bearer in self.bearers:

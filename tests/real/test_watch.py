@@ -19,12 +19,17 @@ from minitopo_dc.real.watch import RECOVERY_S, Sample, Watch, _part, _Process
 from minitopo_dc.results.trust import LIMITS_VARIABLE, Evidence, Limits, Part, judge_trust
 
 MS = 1_000_000
+HARDLY_S = 0.1
+"""Longer than a program that sleeps waits for a processor, also where the machine is busy."""
 
 
 @contextmanager
 def program(code: str) -> Iterator[int]:
-    with subprocess.Popen([sys.executable, "-c", code]) as process:
+    words = [sys.executable, "-c", f"import time; print(flush=True); {code}"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
         try:
+            assert process.stdout is not None
+            process.stdout.readline()  # its start may take all of a processor
             yield process.pid
         finally:
             process.kill()
@@ -45,20 +50,21 @@ def watched(pid: int, *, stopped_s: float = 0.0, seconds: float = 0.8) -> Eviden
 
 
 def test_a_stop_is_seen_in_full() -> None:
-    with program("import time; time.sleep(60)") as pid:
+    with program("time.sleep(60)") as pid:
         part = watched(pid, stopped_s=0.3).parts["client"]
     assert 0.2 < part.stopped_s < 0.5
-    assert part.saturated_s == 0
+    assert part.saturated_s < HARDLY_S
 
 
 def test_a_program_that_never_pauses_is_saturated_and_one_that_sleeps_is_not() -> None:
-    with program("while True: pass") as pid:
+    with program("exec('while True: pass')") as pid:
         busy = watched(pid).parts["client"]
-    with program("import time; time.sleep(60)") as pid:
+    with program("time.sleep(60)") as pid:
         idle = watched(pid).parts["client"]
     assert busy.saturated_s > 0.3
     assert busy.stopped_s == 0
-    assert idle.saturated_s == idle.stopped_s == 0
+    assert idle.saturated_s < HARDLY_S
+    assert idle.stopped_s == 0
 
 
 def test_what_a_child_had_used_stays_when_it_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +79,7 @@ def test_what_a_child_had_used_stays_when_it_has_ended(monkeypatch: pytest.Monke
 
 
 def test_stalls_of_elements_count_within_the_window() -> None:
-    with program("import time; time.sleep(60)") as pid:
+    with program("time.sleep(60)") as pid:
         assert watched(pid).stalled_s["gnb"] == pytest.approx(0.01)
 
 

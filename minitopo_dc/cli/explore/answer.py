@@ -355,10 +355,19 @@ class Newest:
             return None
 
 
-SIZE_INCHES, DOTS_PER_INCH = (9.0, 5.6), 100
+SIZE_INCHES, DOTS_PER_INCH = (9.0, 8.0), 100
 NO_LAYOUT: Any = "none"
-MARGINS = {"left": 0.17, "right": 0.985, "top": 0.95, "bottom": 0.1, "wspace": 0.5, "hspace": 0.5}
+MARGINS = {
+    "left": 0.17,
+    "right": 0.985,
+    "top": 0.965,
+    "bottom": 0.375,
+    "wspace": 0.5,
+    "hspace": 0.5,
+}
 """Fixed ones: to compute them takes longer than all of the runs."""
+PACKETS = (0.27, 0.06, 0.715, 0.215)
+"""Where the packets went stands below all else: left, bottom, width and height, as shares."""
 THICK = 0.7
 LEAST_BIN_S, BINS = 0.02, 40
 """The bins of a run's rate over time, each at least two samples wide."""
@@ -369,7 +378,7 @@ def draw(comparison: Comparison, figure: Figure | None = None) -> Any:
     """Draw what the ways did; of several seeds the bars are means, the curves those of the first.
 
     Returns:
-        Two rows of two axes, of a new figure unless one is given.
+        Two rows of two axes, of a new figure unless one is given; those of the packets are below.
     """
     figure = figure or Figure(layout=NO_LAYOUT)
     figure.set(size_inches=SIZE_INCHES, dpi=DOTS_PER_INCH)
@@ -379,7 +388,10 @@ def draw(comparison: Comparison, figure: Figure | None = None) -> Any:
     plots.comparison(runs, ax=bars)
     bars.set_title("")
     first = runs[(runs["seed"] == runs["seed"].iloc[0]) & (runs["status"] == "ok")]
-    _rates(rate, {row["way"]: row for row in first.to_dict("records")}, comparison.directory)
+    shown = {row["way"]: row for row in first.to_dict("records")}
+    _rates(rate, shown, comparison.directory)
+    places = {way: comparison.directory / row["run"] for way, row in shown.items()}
+    _losses(figure.add_axes(PACKETS), places)
     ways = plots.ordered(runs["way"])
     means = runs.groupby("way").mean(numeric_only=True).reindex(ways).fillna(0.0)
     legs = [name for name in map(str, means) if name.startswith(LEG_BYTES)]
@@ -436,6 +448,12 @@ def _rates(axes: Axes, runs: Mapping[str, Mapping[Any, Any]], directory: Path) -
     axes.set(xlim=(0, None), ylim=(0, None))
     if axes.lines:
         axes.legend(loc="best", ncols=2)
+
+
+def _losses(axes: Axes, runs: Mapping[str, Path]) -> None:
+    plots.packets(runs, ax=axes).set_title("where packets were lost")
+    if (legend := axes.get_legend()) is not None:  # the colours are those above
+        legend.remove()
 
 
 def _stacks(axes: Axes, parts: Mapping[str, Sequence[float]], colours: Sequence[str]) -> None:

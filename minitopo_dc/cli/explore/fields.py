@@ -42,17 +42,12 @@ STEPS: Final[Mapping[str, Sequence[float]]] = {
 """Where the sliders may stand; what is typed may be any value of a field's range."""
 DEFAULTS: Final = {"delay": "10", "jitter": "1", "loss": "0", "queue": "100"}
 LABELS: Final = {"legs": "rate (Mbit/s)", **{n: plots.label_of(f) for n, (f, *_) in BOTH.items()}}
-WORKLOADS: Final[Mapping[str, str]] = {
-    "download": "download",
-    "upload": "upload",
-    "both": "both",
-    "request-response": "request-response:duration_s=10",
-    "under-load": "under-load:duration_s=10",
-    "video": "video:duration_s=20",
-    "realtime": "realtime:duration_s=5",
+SIZED: Final = ("download", "upload", "both")
+WORKLOADS: Final = dict.fromkeys(SIZED, "") | {
+    **{"request-response": "duration_s=10", "under-load": "duration_s=10"},
+    **{"video": "duration_s=20", "realtime": "duration_s=5"},
 }
 """What is transferred, with lengths that answer soon."""
-SIZED: Final = ("download", "upload", "both")
 KERNEL: Final = {"Linux: TCP and MPTCP": ("tcp", "mptcp")}
 ATSSS: Final = ("sc", "dc", "atsss", "multipath")
 RED, GREY = plots.theme.LOST, plots.theme.LINE
@@ -83,7 +78,8 @@ class Entry:
         self.problem = pn.pane.HTML("", styles={**SMALL, "color": RED}, width=WIDTH, margin=0)
         title = f"{label} <span style='color:{GREY}'>{allowed}</span>"
         heading = pn.pane.HTML(title, styles=SMALL, margin=(0, 5))
-        self.view = pn.Column(heading, pn.Row(*beside, self.text), self.problem, margin=(2, 8))
+        self._widgets = (*beside, self.text)
+        self.view = pn.Column(heading, pn.Row(*self._widgets), self.problem, margin=(2, 8))
         self.text.param.watch(self._typed, "value")
 
     @property
@@ -99,7 +95,8 @@ class Entry:
 
     def enable(self, *, enabled: bool) -> None:
         """Let it be changed, or not."""
-        self.text.disabled = not enabled
+        for widget in self._widgets:
+            widget.disabled = not enabled
 
     def _typed(self, _: Any) -> None:
         if not self._is_shown:
@@ -122,11 +119,6 @@ class Number(Entry):
         )
         super().__init__(key, words, text, change, self.slider)
         self.slider.param.watch(self._moved, "value_throttled")
-
-    def enable(self, *, enabled: bool) -> None:
-        """Let it be moved and typed, or not."""
-        super().enable(enabled=enabled)
-        self.slider.disabled = not enabled
 
     def _nearest(self, text: str, default: float) -> float:
         """Return the step that is nearest to a number; of other words, to the default."""
@@ -253,7 +245,7 @@ class TransferFields(Fields):
         """Show the fields of another workload, and let it have a size or not."""
         if event.obj is self.workload:
             self._enable()
-            self.entries["workload"].show(WORKLOADS.get(event.new, "").partition(":")[2])
+            self.entries["workload"].show(WORKLOADS.get(event.new, ""))
         self._change()
 
 

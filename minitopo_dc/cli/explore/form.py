@@ -249,7 +249,8 @@ def place_of(message: str) -> tuple[str, int | None]:
     if (option := OPTION.match(message)) is not None and option[1] != REPEATED:
         return option[1], None
     field = FIELD.match(message)
-    return OF_FIELD.get(field[1] if field else "", ""), None
+    others = REPEATED if option is not None else ""
+    return OF_FIELD.get(field[1] if field else "", others), None
 
 
 def _plain(value: Any) -> str:

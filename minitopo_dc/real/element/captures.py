@@ -20,7 +20,7 @@ from minitopo_dc.fields import OPPOSITE, Direction
 from minitopo_dc.real.element.loop import clock
 from minitopo_dc.real.element.packets import Record, Take
 from minitopo_dc.real.element.queues import KernelPacket
-from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
+from minitopo_dc.scenario.element import Bearer, ElementSettings, TransmitBearer
 
 
 def capture_files(settings: ElementSettings, offset: int) -> dict[int, CaptureFile]:
@@ -70,7 +70,7 @@ class Captures:
             return {}
         return {leg: self._pdus(leg, bearer, self._outbound) for leg in bearer.legs}
 
-    def arrivals(self, take: Take, bearer: ReceiveBearer, interfaces: Mapping[int, int]) -> Take:
+    def arrivals(self, take: Take, bearer: Bearer, interfaces: Mapping[int, int]) -> Take:
         """Return `take` with a record of PDUs; `interfaces` has the leg of each index."""
         if self._outbound is None:
             return take
@@ -87,9 +87,7 @@ class Captures:
         """Write what is left; it may be called again."""
         close_all(self._files)
 
-    def _pdus(
-        self, leg: int, bearer: TransmitBearer | ReceiveBearer, direction: Direction
-    ) -> Record:
+    def _pdus(self, leg: int, bearer: Bearer, direction: Direction) -> Record:
         write = self._files[leg].write
         frame = pdu_framing(
             leg=leg, bearer=bearer.bearer, direction=direction, sn_bits=bearer.pdcp.sn_bits

@@ -30,10 +30,10 @@ from minitopo_dc.router.native import (
     NativeTransmitDriver,
 )
 from minitopo_dc.scenario.element import (
+    Bearer,
     Core,
     ElementLeg,
     ElementSettings,
-    ReceiveBearer,
     TransmitBearer,
 )
 
@@ -138,7 +138,7 @@ class NativeCaptures:
             start = _start(leg, bearer, self._outbound)
             self._lib.element_transmit_capture(driver, position, start, len(start))
 
-    def arrivals(self, bearer: ReceiveBearer, driver: Any) -> None:
+    def arrivals(self, bearer: Bearer, driver: Any) -> None:
         """Capture the PDUs that arrive for a bearer, whose driver in C this is."""
         if self._outbound is None:
             return
@@ -157,7 +157,7 @@ class NativeCaptures:
                 raise OSError(error, os.strerror(error), str(self._files[leg].path))
 
 
-def _start(leg: int, bearer: TransmitBearer | ReceiveBearer, direction: Direction) -> bytes:
+def _start(leg: int, bearer: Bearer, direction: Direction) -> bytes:
     return frame_start(
         leg=leg, bearer=bearer.bearer, direction=direction, sn_bits=bearer.pdcp.sn_bits
     )
@@ -210,7 +210,7 @@ class RealNativeElement(RealElement):
         self._admit(bearer, queue)
         return driver
 
-    def _receiver(self, bearer: ReceiveBearer) -> Any:
+    def _receiver(self, bearer: Bearer) -> Any:
         driver = NativeReceiveDriver(bearer, self._indices(bearer), self._loop.router)
         queue = self._opened(WHOLE_PACKET)
         self._loop.lib.element_receive_queue(driver.pointer, queue)

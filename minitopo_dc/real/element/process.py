@@ -49,10 +49,10 @@ from minitopo_dc.router.ip import too_big, udp_datagram
 from minitopo_dc.router.recorder import Recorder, write_summary
 from minitopo_dc.scenario.element import (
     READY,
+    Bearer,
     Core,
     ElementLeg,
     ElementSettings,
-    ReceiveBearer,
     ReportLeg,
     TransmitBearer,
 )
@@ -247,7 +247,7 @@ class RealElement(AnyElement):
         self._open.callback(receiver.close)
         self._loop.add_source(receiver)
 
-    def _receiver(self, bearer: ReceiveBearer) -> ReceiveDriver:
+    def _receiver(self, bearer: Bearer) -> ReceiveDriver:
         number, numbers = bearer.bearer, sn_format(bearer.pdcp.sn_bits)
         indices = self._indices(bearer)
         positions = {index: position for position, index in enumerate(indices)}
@@ -260,7 +260,7 @@ class RealElement(AnyElement):
         self._admit_pdus(bearer, self._queue(arrivals, WHOLE_PACKET))
         return driver
 
-    def _indices(self, bearer: ReceiveBearer) -> list[int]:
+    def _indices(self, bearer: Bearer) -> list[int]:
         """Return the kernel's indices of the interfaces by which a bearer's PDUs enter."""
         indices = []
         for interface in (self._settings.interface(number) for number in bearer.legs):
@@ -270,7 +270,7 @@ class RealElement(AnyElement):
                 raise ElementError(f"no interface {interface} on this host") from None
         return indices
 
-    def _admit_pdus(self, bearer: ReceiveBearer, queue: int) -> None:
+    def _admit_pdus(self, bearer: Bearer, queue: int) -> None:
         """Let a bearer get its PDUs by their queue."""
         for number in bearer.legs:
             interface = self._settings.interface(number)
@@ -295,7 +295,7 @@ class RealElement(AnyElement):
 
         return put
 
-    def _versions(self, bearer: TransmitBearer | ReceiveBearer) -> Sequence[IpVersion]:
+    def _versions(self, bearer: Bearer) -> Sequence[IpVersion]:
         """Return the IP versions that a bearer carries: both, where its match names no network."""
         version = bearer.match.ip_version
         return (version,) if version else self._settings.ip_versions

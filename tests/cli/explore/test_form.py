@@ -131,7 +131,7 @@ def test_values_of_python_are_options() -> None:
         ({"xn": ["-1"]}, ("xn", None), "allowed: 0 to 3,600,000 ms"),
         ({"repetitions": ["x"]}, ("repetitions", None), "--repetitions: "),
         ({"set": ["pdcp.t_reordering_ms=37"]}, ("pdcp.t_reordering_ms", None), "must be one of"),
-        ({"set": ["mode=sc"]}, ("", None), "--set mode: the command chooses it"),
+        ({"set": ["mode=sc"]}, ("set", None), "--set mode: the command chooses it"),
     ],
 )
 def test_a_wrong_entry_is_one_line_whose_field_is_known(

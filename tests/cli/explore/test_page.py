@@ -22,6 +22,7 @@ from minitopo_dc.campaign.store import make_table
 from minitopo_dc.cli import explore as package
 from minitopo_dc.cli.explore import answer
 from minitopo_dc.cli.explore.answer import Tab, Turns, draw, picture_of, svg_of
+from minitopo_dc.cli.explore.fields import WORKLOADS, ComparedFields, TransferFields
 from minitopo_dc.cli.explore.form import Form
 from minitopo_dc.cli.explore.page import Page
 from minitopo_dc.pool import Killed
@@ -56,7 +57,8 @@ def test_a_page_begins_with_a_verdict_and_a_picture_of_each_way(page: Page) -> N
     assert "1 seed, more are needed for an interval" in page.verdict.object
     assert page.verdict.object.startswith("DC (papers&#x27;) ")
     assert page.alone.object.startswith("The better leg alone is leg 1: ")
-    assert b"delay of a packet</text>" in page.picture.object
+    for title in (b"delay of a packet", b"where packets were lost", b"too late for t-Reordering"):
+        assert title + b"</text>" in page.picture.object
     assert re.fullmatch(r"\d+\.\d\d s from the change to the picture", page.time.object)
     assert runs["propagation_ms"]["leg 1"] == pytest.approx(10, abs=3)  # from samples
     waits = runs["reordering_ms"]
@@ -183,6 +185,24 @@ def test_a_closed_page_ends_its_work_and_removes_its_files() -> None:
     assert page.comparison is None
     page.transfer.entries["seed"].text.value = "7"
     assert page._tab._thread is None
+
+
+@pytest.mark.parametrize("kind", WORKLOADS)
+def test_each_workload_of_the_page_is_what_its_ways_transfer(kind: str) -> None:
+    form = Form.of_values(None, SMALL)
+    fields = TransferFields(form, lambda: None)
+    fields.workload.value = kind
+    ways = form.changed(**fields.words()).ways().values()
+    assert {way.workload.kind for way in ways} == {kind}
+
+
+def test_atsss_and_two_stacks_are_compared_where_they_are_chosen() -> None:
+    form = Form.of_values(None, SMALL)
+    fields = ComparedFields(form, lambda: None)
+    fields.atsss.value, fields.stacks.value = True, ["picoquic", "noq"]
+    ways = form.changed(**fields.words()).ways().values()
+    assert {way.mode for way in ways} == {"sc", "dc", "atsss", "multipath"}
+    assert {way.transport.partition("-")[2] for way in ways} == {"picoquic", "noq"}
 
 
 def test_runs_that_all_failed_have_a_picture_without_numbers(tmp_path: Path) -> None:

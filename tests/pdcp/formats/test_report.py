@@ -97,7 +97,7 @@ def test_what_is_no_report_of_this_bearer_is_told_why(data: bytes, words: str) -
 
 def receiver(legs: int = 2, bits: int = 12) -> tuple[ReceivingEntity[int], ReportMaker]:
     entity = ReceivingEntity[int](sn_format(bits), t_reordering=Timer(100 * MS), legs=legs)
-    return entity, ReportMaker(entity, sn_format(bits), legs=legs, interval=10 * MS)
+    return entity, ReportMaker(entity, legs=legs, interval=10 * MS)
 
 
 def test_a_report_is_due_every_interval_and_its_number_tells_which_though_it_is_late() -> None:
@@ -118,8 +118,9 @@ def test_a_report_says_what_came_by_each_leg_and_what_waited() -> None:
     entity, maker = receiver()
     maker.start(0)
     for sn, leg, now in ((1, 0, 1 * MS), (2, 0, 2 * MS), (0, 1, 5 * MS)):
-        maker.push(sn, 100 + sn, leg)
-        entity.push(Pdu(sn, leg=leg, sn=sn), now)
+        pdu = Pdu(sn, 100 + sn, leg=leg, sn=sn)
+        entity.note(pdu)
+        entity.push(pdu, now)
     data = maker.poll(10 * MS)
     assert data is not None
     ahead = LegReception(next_count=3, pdus=2, bytes=203, reordered=2, reordering_ns=7 * MS)
@@ -128,9 +129,9 @@ def test_a_report_says_what_came_by_each_leg_and_what_waited() -> None:
 
 
 def test_a_pdu_from_before_the_first_count_is_nobody_s() -> None:
-    _, maker = receiver()
+    entity, maker = receiver()
     maker.start(0)
-    maker.push(4095, 100, 0)
+    entity.note(Pdu(0, 100, leg=0, sn=4095))
     data = maker.poll(10 * MS)
     assert data is not None
     assert decode_report(data, 2).legs == (NOTHING, NOTHING)
@@ -138,10 +139,11 @@ def test_a_pdu_from_before_the_first_count_is_nobody_s() -> None:
 
 @pytest.mark.parametrize(("sn", "next_count"), [(2048, 2049), (2049, 0)])
 def test_a_count_is_less_than_half_the_sn_space_from_the_highest(sn: int, next_count: int) -> None:
-    _, maker = receiver()
+    entity, maker = receiver()
     maker.start(0)
-    maker.push(0, 100, 0)  # the next COUNT is 1: those from 1 - 2048 to 1 + 2047 are near
-    maker.push(sn, 100, 1)
+    # The next COUNT is 1: those from 1 - 2048 to 1 + 2047 are near.
+    entity.note(Pdu(0, 100, leg=0, sn=0))
+    entity.note(Pdu(0, 100, leg=1, sn=sn))
     data = maker.poll(10 * MS)
     assert data is not None
     assert decode_report(data, 2).legs[1].next_count == next_count
@@ -155,11 +157,12 @@ def test_counts_go_on_over_the_wrap_of_the_sn(delivery: str) -> None:
         legs=1,
         delivery=delivery,  # type: ignore[arg-type]
     )
-    maker = ReportMaker(entity, sn_format(12), legs=1, interval=1)
+    maker = ReportMaker(entity, legs=1, interval=1)
     maker.start(0)
     for count in range(10_000):
-        maker.push(count % 4096, 1, 0)
-        entity.push(Pdu(count, leg=0, sn=count % 4096), 0)
+        pdu = Pdu(count, 1, leg=0, sn=count % 4096)
+        entity.note(pdu)
+        entity.push(pdu, 0)
     data = maker.poll(1)
     assert data is not None
     assert decode_report(data, 1).legs[0].next_count == 10_000
@@ -261,8 +264,9 @@ class Bearer:
             return
         self.arrived[leg] += 1
         self.known[leg] = (self.arrived[leg], self.lost[leg])
-        self.maker.push(sn, 100, leg)
-        self.entity.push(Pdu(0, leg=leg, sn=sn), self.now)
+        pdu = Pdu(0, 100, leg=leg, sn=sn)
+        self.entity.note(pdu)
+        self.entity.push(pdu, self.now)
         self.entity.poll(self.now)
 
     def report(self) -> None:

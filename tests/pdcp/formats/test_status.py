@@ -111,7 +111,7 @@ def test_the_entity_says_exactly_what_it_waits_for(
 
 
 def maker_of(entity: ReceivingEntity[int], legs: int = 1) -> ReportMaker:
-    made = ReportMaker(entity, sn_format(12), legs=legs, interval=10 * MS, with_status=True)
+    made = ReportMaker(entity, legs=legs, interval=10 * MS, with_status=True)
     made.start(0)
     return made
 
@@ -120,8 +120,9 @@ def test_a_report_with_a_status_is_version_2_and_else_the_same() -> None:
     entity = receiver()
     maker = maker_of(entity)
     for sn in (0, 2):
-        maker.push(sn, 100, 0)
-        entity.push(Pdu(sn, leg=0, sn=sn), 0)
+        pdu = Pdu(sn, 100, leg=0, sn=sn)
+        entity.note(pdu)
+        entity.push(pdu, 0)
     data = maker.poll(10 * MS)
     assert data is not None
     leg = LegReception(next_count=3, pdus=2, bytes=200, reordered=0, reordering_ns=0)
@@ -133,7 +134,7 @@ def test_a_report_fits_into_a_datagram_of_1500_bytes() -> None:
     entity = ReceivingEntity[int](sn_format(18), t_reordering=INFINITE, legs=2)
     for count in range(1, 100_000):
         entity.push(Pdu(count, leg=0, sn=count), 0)
-    maker = ReportMaker(entity, sn_format(18), legs=2, interval=1, with_status=True)
+    maker = ReportMaker(entity, legs=2, interval=1, with_status=True)
     maker.start(0)
     data = maker.poll(1)
     assert data is not None

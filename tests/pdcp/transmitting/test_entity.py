@@ -178,3 +178,19 @@ def test_a_view_has_the_latest_report_and_none_before_the_first() -> None:
     entity.feedback.push(encode_report(Report(1, (nothing, some))), 77)
     assert view.report is not None
     assert (view.report.at, view.report.delivered_pdus, view.report.lost_pdus) == (77, 2, 1)
+
+
+@pytest.mark.parametrize(("policy", "made"), [("batch", 1), ("duplicate", 2)])
+def test_an_sdu_is_made_a_pdu_once_for_each_leg(policy: str, made: int) -> None:
+    sizes: list[int] = []
+
+    def make(sdu: str, size: int) -> Pdu[str]:
+        sizes.append(size)
+        return Pdu(sdu, size)
+
+    entity = TransmittingEntity[str](
+        sn_format(12), make_policy(policy, legs=2), legs=2, make_pdu=make
+    )
+    entity.push("a", 100, 0)
+    assert [(pdu.sdu, pdu.count) for pdu in entity.poll(0)] == [("a", 0)] * made
+    assert sizes == [100] * made

@@ -16,6 +16,8 @@ from minitopo_dc.pdcp import (
     LeastDelayPolicy,
     Recovery,
     ThresholdPolicy,
+    TransmittingEntity,
+    sn_format,
 )
 from minitopo_dc.pdcp.codec import Pdu
 from minitopo_dc.pdcp.report import StatusReport
@@ -235,3 +237,27 @@ def test_a_copy_for_a_leg_that_is_down_or_full_is_not_waited_for() -> None:
     bearer.push(10)
     bearer.run(100 * MS)
     assert bearer.order[-1] == 10
+
+
+def test_what_a_leg_did_to_a_pdu_is_not_sent_again() -> None:
+    legs = [
+        CapacityLeg[str](
+            LegParameters(delay=ConstantDelay(0)), make_capacity(12_000_000), Random(1)
+        )
+        for _ in range(2)
+    ]
+    entity = TransmittingEntity[str](
+        *(sn_format(12), BatchPolicy(2)),
+        legs=2,
+        states=legs,
+        reports=True,
+        recovery=Recovery(2, most=10, discard_timer=None),
+    )
+    entity.push("unmarked", SIZE, 0)
+    [pdu] = entity.poll(0)
+    pdu.sdu = "marked"
+    legs[0].set_up(False, 0)
+    assert entity.lost_legs(0) == [0]
+    entity.leg_lost(0, [pdu.sn], 0)
+    [again] = entity.poll(0)
+    assert (again.sdu, again.count, again.leg) == ("unmarked", pdu.count, 1)

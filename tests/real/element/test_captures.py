@@ -16,12 +16,12 @@ from minitopo_dc.real.element.captures import Captures
 from minitopo_dc.real.element.loop import RealLoop
 from minitopo_dc.router.drivers import LegDriver
 from minitopo_dc.scenario import Pdcp
-from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
+from minitopo_dc.scenario.element import Bearer, ElementSettings, TransmitBearer
 from tests.real.element.fakes import LATER, Clock, FakePacket, datagram, departing, receiver, sender
 
 RADIO = {"rate_mbps": 8}
 SENDING = TransmitBearer.check({"bearer": 1, "interface": "core", "legs": [1, 2]}, "test")
-RECEIVING = ReceiveBearer.check({"bearer": 1, "legs": [1, 2]}, "test")
+RECEIVING = Bearer.check({"bearer": 1, "legs": [1, 2]}, "test")
 Legs = tuple[RealLoop, list[LegDriver]]
 
 
