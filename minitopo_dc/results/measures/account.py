@@ -141,28 +141,28 @@ ENDS: Mapping[Direction, tuple[str, str]] = {"downlink": ("gnb", "ue"), "uplink"
 
 
 class Cause(NamedTuple):
-    """A cause of losses: which counters have it, and how it is said."""
+    """A cause of losses: which counter has it, and how it is said."""
 
     file: str
     """The element's part that counts it: `legs`, `transmit`, or `receive` of the other host."""
-    columns: tuple[str, ...]
+    column: str
     words: str
 
 
 CAUSES: Mapping[str, Cause] = {
-    "split": Cause("transmit", ("dropped_split",), "on no leg, by the split policy"),
-    "buffer": Cause("transmit", ("dropped_buffer",), "in the waiting buffer"),
-    "discard": Cause("transmit", ("discarded",), "by discardTimer"),
-    "xn": Cause("transmit", ("dropped_xn",), "on Xn"),
-    "mtu": Cause("legs", ("dropped_mtu",), "above the MTU"),
-    "queue": Cause("legs", ("dropped_queue",), "in the legs' queues"),
-    "aqm": Cause("legs", ("dropped_early",), "by the queue discipline"),
-    "flush": Cause("legs", ("dropped_flush",), "from legs that were emptied"),
-    "stop": Cause("legs", ("dropped_stop",), "after a trace's end"),
-    "leg_discard": Cause("legs", ("dropped_discard",), "by discardTimer in RLC"),
-    "radio": Cause("legs", ("dropped_radio",), "given up after retransmissions"),
-    "air": Cause("legs", ("dropped_loss",), "in the air"),
-    "late": Cause("receive", ("old",), "too late for t-Reordering"),
+    "split": Cause("transmit", "dropped_split", "on no leg, by the split policy"),
+    "buffer": Cause("transmit", "dropped_buffer", "in the waiting buffer"),
+    "discard": Cause("transmit", "discarded", "by discardTimer"),
+    "xn": Cause("transmit", "dropped_xn", "on Xn"),
+    "mtu": Cause("legs", "dropped_mtu", "above the MTU"),
+    "queue": Cause("legs", "dropped_queue", "in the legs' queues"),
+    "aqm": Cause("legs", "dropped_early", "by the queue discipline"),
+    "flush": Cause("legs", "dropped_flush", "from legs that were emptied"),
+    "stop": Cause("legs", "dropped_stop", "after a trace's end"),
+    "leg_discard": Cause("legs", "dropped_discard", "by discardTimer in RLC"),
+    "radio": Cause("legs", "dropped_radio", "given up after retransmissions"),
+    "air": Cause("legs", "dropped_loss", "in the air"),
+    "late": Cause("receive", "old", "too late for t-Reordering"),
 }
 """All causes, in the order of a packet's way."""
 LEG_CAUSES = tuple(name for name, cause in CAUSES.items() if cause.file == "legs")
@@ -242,10 +242,7 @@ Counters = list[dict[str, Any]]
 
 def _account(legs: Counters, transmit: Counters, receive: Counters) -> PacketAccount:
     parts = {"legs": legs, "transmit": transmit, "receive": receive}
-    losses = {
-        name: sum(_sum(parts[cause.file], column) for column in cause.columns)
-        for name, cause in CAUSES.items()
-    }
+    losses = {name: _sum(parts[cause.file], cause.column) for name, cause in CAUSES.items()}
     made = sum(map(_pdus, transmit))
     waiting, on_xn = _sum(transmit, "waiting"), _sum(transmit, "xn_packets")
     plain_sent = _sum(legs, "pushed_packets") - made + losses["xn"] + on_xn
@@ -292,7 +289,7 @@ def losses_over_time(
     """
     columns: dict[str, list[str]] = {}
     for name in causes:
-        columns.setdefault(CAUSES[name].file, []).extend(CAUSES[name].columns)
+        columns.setdefault(CAUSES[name].file, []).append(CAUSES[name].column)
     tables = [table for file in columns for table in _lost(run, direction, file, columns[file])]
     return pd.concat(tables, ignore_index=True)
 

@@ -268,7 +268,7 @@ def _why_unused(run: Path, scenario: Scenario, result: RunResult, leg: int) -> s
         next(iter(counters(file, part).values()), {})
         for file, part in ((sender, "transmit"), (receiver, "receive"))
     )
-    columns = [name for cause in LEG_CAUSES for name in CAUSES[cause].columns]
+    columns = [CAUSES[cause].column for cause in LEG_CAUSES]
     lost = sum(counters(sender, "legs")[leg].get(name, 0) for name in columns)
     if lost > came.get(f"pdus_{leg}", 0):
         return "it lost most of what it was given"

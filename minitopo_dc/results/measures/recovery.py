@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
@@ -110,30 +109,14 @@ def _use(
     return until - handover.at_s, False
 
 
-@dataclass(frozen=True, slots=True)
-class RateRecovery:
-    """A change, and how the flow's rate recovered from it.
-
-    Attributes:
-        at_s: when it was, in s since time zero of the legs.
-        legs: those that the flow may use from then on: up, and with a path that is no backup (the
-            backups, if all are).
-        took_s: the time until the rate over all legs was 0.8 of the capacity of `legs` (again), in
-            a window of 0.3 s that begins then; 0 if it was never below that for 1 s after the
-            change. At most until the next change.
-        recovered: whether that was before the next change, and before the run's end.
-    """
-
-    at_s: float
-    legs: tuple[int, ...]
-    took_s: float
-    recovered: bool
-
-
-def recoveries(run: Path) -> list[RateRecovery]:
+def recoveries(run: Path) -> pd.DataFrame:
     """Return the recovery from each change of paths, and each begin or end of a leg's silence.
 
-    The run has one flow.
+    The run has one flow. Columns: `time_s`, that of the change; `legs`, those that the flow may use
+    from then on (up, and with a path that is no backup; the backups, if all are); `took_s`, the
+    time until the rate over all of them was 0.8 of their capacity (again), in a window of 0.3 s
+    that begins then, 0 if it was never below that for 1 s after the change, at most until the next
+    change; `recovered`, whether that was before the next change, and before the run's end.
 
     Raises:
         ResultError, ValueError: the run's files are broken, or it is not ok.
@@ -147,10 +130,11 @@ def recoveries(run: Path) -> list[RateRecovery]:
     for leg in flow.legs:
         moments.update(moment for period in _down(scenario, leg) for moment in period)
     changes = [moment for moment in sorted(moments) if 0 < moment < end]
-    return [
-        _recovery(scenario, time_s, carried, begin, until)
+    rows = [
+        (begin, *_recovery(scenario, time_s, carried, begin, until))
         for begin, until in pairwise([*changes, end])
     ]
+    return pd.DataFrame(rows, columns=["time_s", "legs", "took_s", "recovered"])
 
 
 def worst_recovery_s(run: Path) -> float:
@@ -159,12 +143,12 @@ def worst_recovery_s(run: Path) -> float:
     Raises:
         ResultError, ValueError: see `recoveries`.
     """
-    return max((recovery.took_s for recovery in recoveries(run)), default=math.nan)
+    return float(recoveries(run)["took_s"].max())
 
 
 def _recovery(
     scenario: Scenario, time_s: Floats, carried: Floats, begin: float, until: float
-) -> RateRecovery:
+) -> tuple[tuple[int, ...], float, bool]:
     legs = _usable(scenario, begin)
     fell = False
     for start in (begin, *time_s[time_s > begin]):  # a window begins then or at a sample
@@ -175,11 +159,11 @@ def _recovery(
         got = np.interp(start + WINDOW_S, time_s, carried) - np.interp(start, time_s, carried)
         enough = bool(capacity and got >= ENOUGH * capacity)
         if enough and fell:
-            return RateRecovery(begin, legs, float(start - begin), recovered=True)
+            return legs, float(start - begin), True
         if start > begin + REACTION_S and not fell:
             break
         fell = fell or not enough
-    return RateRecovery(begin, legs, until - begin if fell else 0.0, recovered=not fell)
+    return legs, until - begin if fell else 0.0, not fell
 
 
 def _usable(scenario: Scenario, moment: float) -> tuple[int, ...]:
