@@ -13,7 +13,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from io import BufferedReader
+from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +192,7 @@ def _digests(directory: Path, folder: str | Path) -> Iterator[tuple[str, str]]:
             elif entry.is_file(follow_symlinks=False) and entry.name != CHECKSUMS:
                 name = entry.path.removeprefix(f"{directory}/")
                 if entry.stat().st_size <= MAX_CAPTURE:
-                    with open(entry.path, "rb") as file:  # noqa: PTH123 (each file of each run)
+                    with open(entry.path, "rb", 0) as file:  # noqa: PTH123 (each file of each run)
                         yield name, _digest(file)
 
 
@@ -222,7 +222,7 @@ def damage(directory: Path, only: str | None = None) -> str | None:
     return None
 
 
-def _digest(file: BufferedReader) -> str:
+def _digest(file: BufferedReader | FileIO) -> str:
     digest = hashlib.sha256()
     while part := file.read(PART_BYTES):  # most files are one part
         digest.update(part)

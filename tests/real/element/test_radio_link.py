@@ -314,7 +314,7 @@ def test_an_end_is_a_name_a_process_and_an_address_and_others_are_refused(
 ) -> None:
     ends = [("h1-eth0", 17, "00:00:00:00:00:0a"), ("h2-eth0", 18, "")]
     assert read_ends(["h1-eth0,17,00:00:00:00:00:0a", "h2-eth0,18,"]) == ends
-    with pytest.raises(ElementError, match="must be NAME,PID,MAC NAME,PID,MAC"):
+    with pytest.raises(ElementError, match="NAME,PID,MAC"):
         read_ends(arguments)
 
 
@@ -326,7 +326,7 @@ def test_a_process_with_wrong_arguments_says_so_in_one_line_and_fails() -> None:
 
 
 def test_a_process_that_is_gone_is_one_error() -> None:
-    with pytest.raises(ElementError, match="interface h1-eth0: No such file or directory"):
+    with pytest.raises(ElementError, match="h1-eth0: No such file"):
         Tap(("h1-eth0", 2**22 + 1, ""))
 
 

@@ -56,5 +56,5 @@ def test_what_reaches_the_socket_is_taken_at_once_garbage_too() -> None:
 
 
 def test_an_address_that_the_host_has_not_is_named() -> None:
-    with pytest.raises(ElementError, match=r"reports cannot reach 192\.0\.2\.1 port 49153: Cannot"):
+    with pytest.raises(ElementError, match=r"192\.0\.2\.1 port 49153: "):
         ReportReceiver(ip_address("192.0.2.1"), 49153, Feedback(1).push)

@@ -73,7 +73,7 @@ def test_a_pair_without_an_answer_has_no_times() -> None:
 
 
 def test_a_ping_without_totals_is_an_error_with_its_last_words() -> None:
-    with pytest.raises(TransferFailed, match=r"^ping failed: .* Network is unreachable$"):
+    with pytest.raises(TransferFailed, match=r"Network is unreachable$"):
         read(PAIR, "ping: connect: Network is unreachable\n", START)
 
 
