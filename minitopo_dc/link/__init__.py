@@ -39,6 +39,7 @@ from minitopo_dc.link.wifi.parameters import (
     saturated_bps,
 )
 from minitopo_dc.link.wifi.path import WifiPath
+from minitopo_dc.units import QueueLimit
 
 __all__ = [
     "Aggregation",
@@ -56,6 +57,7 @@ __all__ = [
     "LossModel",
     "NormalDelay",
     "OpportunityCapacity",
+    "QueueLimit",
     "RateCapacity",
     "RlcLeg",
     "RlcMode",
