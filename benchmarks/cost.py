@@ -44,8 +44,12 @@ ANSWER = """
 import sys
 if sys.argv[2] == "1":
     from minitopo_dc.cli import main
-    sys.argv[1:] = ["--version"]
-    main()
+    sys.argv[1:] = {}
+    try:
+        main()
+    except SystemExit as end:
+        if end.code not in (0, 2):
+            raise
 """
 COMPARISON = """
 import sys
@@ -67,16 +71,22 @@ class Part(NamedTuple):
     program: str
     few: int
     many: int
+    before_s: float
+    """CPU time of a piece before any work on it, on two quiet cores (s)."""
+    aim_s: float | None
+    """CPU time that a piece is to take at the most (s); None: no aim was set."""
     is_again: bool = False
     """Whether the directory has the pieces already, each done."""
 
 
 PARTS = {
-    "version": Part(ANSWER, 0, 1),
-    "comparison of a run of 10 kB": Part(COMPARISON, 0, 1),
-    "run of 0.1 MB": Part(RUNS, 5, 45),
-    "megabyte": Part(MEGABYTES, 1, 41),
-    "resumed run": Part(RUNS, 5, 205, is_again=True),
+    "version": Part(ANSWER.format(["--version"]), 0, 1, 1.7, 0.2),
+    "help": Part(ANSWER.format(["compare", "--help"]), 0, 1, 1.5, 0.2),
+    "wrong option": Part(ANSWER.format(["compare", "--wrong"]), 0, 1, 1.5, 0.2),
+    "comparison of a run of 10 kB": Part(COMPARISON, 0, 1, 4.3, 1.5),
+    "run of 0.1 MB": Part(RUNS, 5, 205, 0.029, 0.010),
+    "megabyte": Part(MEGABYTES, 1, 41, 0.0041, None),
+    "resumed run": Part(RUNS, 5, 1005, 0.0011, 0.0005, is_again=True),
 }
 
 
@@ -106,6 +116,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     rows: dict[str, Any] = {}
     for name in options.parts:
         row = {tree: least[name, tree] for tree in trees}
+        if unit == "CPU s":
+            row |= {"before": PARTS[name].before_s, "aim": PARTS[name].aim_s}
         if options.against is not None:
             row["ratio"] = round(row["tree"] / row[options.against], 3)
         rows[name] = row

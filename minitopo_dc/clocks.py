@@ -22,7 +22,6 @@ from minitopo_dc.quic import noq, picoquic
 from minitopo_dc.results.judge import crashed
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario, has_guest, obstacle_here
-from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Clock, Core, ResolvedFlow, Scenario
 
 # ruff: noqa: PLC0415
@@ -30,7 +29,7 @@ from minitopo_dc.scenario import Clock, Core, ResolvedFlow, Scenario
 
 
 def run_scenario(scenario: Scenario, directory: Path) -> RunResult:
-    """Check a scenario, then run it on its clock (`run_checked`).
+    """Check a scenario, then run it on its clock (`runs.perform`).
 
     Args:
         scenario: what is run.
@@ -44,24 +43,24 @@ def run_scenario(scenario: Scenario, directory: Path) -> RunResult:
     require_clock(scenario.clock)
     if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
         raise SettingsError(f"{quoted(directory)} exists; give a new directory or an empty one")
-    return run_checked(scenario, directory)
+    return runner_on(scenario.clock)(scenario, directory)
 
 
-def run_checked(scenario: Scenario, directory: Path) -> RunResult:
-    """Run a scenario that `check_scenario` has accepted; see `minitopo_dc.runs.perform`."""
-    if scenario.clock == "virtual":
+def runner_on(clock: Clock) -> Callable[[Scenario, Path], RunResult]:
+    """Return the function that runs on a clock what `check_scenario` has accepted."""
+    if clock == "virtual":
         from minitopo_dc.virtual.run import run_virtual
 
-        return run_virtual(scenario, directory)
+        return run_virtual
     from minitopo_dc.real.run import run_real
 
-    return run_real(with_script_plugins(scenario, registered_in_script()), directory)
+    return run_real
 
 
 def attempt(scenario: Scenario, directory: Path) -> RunResult:
     """Run a checked scenario; an unexpected error fails the run, and no other one."""
     try:
-        return run_checked(scenario, directory)
+        return runner_on(scenario.clock)(scenario, directory)
     except Exception as error:
         return crashed(scenario, directory, error)
 

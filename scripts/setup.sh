@@ -45,42 +45,34 @@ main() {
         install_available "${TEST_PACKAGES[@]}"
     fi
     check_python
-    local key
+    local key parts=()
     key=$(state)
-    if [[ ! -x .venv/bin/minitopo-dc || ! -f $STAMP || $(<"$STAMP") != "$key" ]]; then
+    if ! is_done "$STAMP" "$key"; then
+        rm -f "$NO_GUEST"
         make_environment
-        install_python_packages real
+        install_python_packages
         install_optional_packages
-        local parts=(native picoquic aioquic-2020)
+        parts=(picoquic native aioquic-2020)
         # A comparison on the real clock, as root, has no runs over noq unless they are named, and
         # the first of those builds it.
         ((EUID == 0)) || parts+=(noq)
-        build_all "${parts[@]}"
+    fi
+    if [[ ${1:-} == --tests ]]; then
+        # For tcp and mptcp on the virtual clock: 5 minutes of a processor, once. What could not be
+        # built is tried again after the next change of the environment only.
+        [[ -e $NO_GUEST ]] || parts=(linux "${parts[@]}")
+        is_done "$DEVELOPMENT_STAMP" "$key" || parts=(development noq "${parts[@]}")
+    fi
+    build_all "${parts[@]}"
+    if ! is_done "$STAMP" "$key"; then
         echo "$key" > "$STAMP"
         say "done; .venv/bin/minitopo-dc check tells what this machine can do"
     fi
-    if [[ ${1:-} == --tests ]]; then
-        set_up_tests "$key"
-    fi
+    [[ ${1:-} != --tests ]] || echo "$key" > "$DEVELOPMENT_STAMP"
 }
 
-set_up_tests() {
-    local parts=()
-    if [[ ! -f $DEVELOPMENT_STAMP || $(<"$DEVELOPMENT_STAMP") != "$1" ]]; then
-        install_python_packages real,dev
-        # All at once, by all processors; what is not Python of this version fails, and is not used.
-        .venv/bin/python -m compileall -q -j 0 .venv/lib &> /dev/null || true
-        echo "$1" > "$DEVELOPMENT_STAMP"
-        parts+=(noq)
-    fi
-    # What could not be built is tried again after the next change of the environment only.
-    if [[ ! $NO_GUEST -nt $STAMP ]]; then
-        rm -f "$NO_GUEST"
-        # For tcp and mptcp on the virtual clock: 5 minutes of a processor, once.
-        parts+=(linux)
-    fi
-    build_all "${parts[@]}"
-}
+# Whether the environment has what a stamp of this state stands for.
+is_done() { [[ -x .venv/bin/minitopo-dc && -f $1 && $(<"$1") == "$2" ]]; }
 
 say() { echo "setup: $*"; }
 
@@ -169,27 +161,41 @@ make_environment() {
     rm -f "$DEVELOPMENT_STAMP"
 }
 
-# Install this package with the extras named by $1, as in "real,dev". Python compiles a module when it
-# first imports it: most are never imported, and to compile all takes longer than to install them.
 install_python_packages() {
-    say "installing Python packages ($1; about a minute)"
+    say "installing Python packages (about a minute)"
+    pip_install --editable ".[real]"
+}
+
+# The tools of development alone, not this package again: other parts use it meanwhile.
+install_development() {
+    say "installing the tools of development (about a minute)"
+    # shellcheck disable=SC2046 # a word each
+    pip_install $(.venv/bin/python -c "import tomllib
+print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['dev'])")
+}
+
+# Python compiles a module when it first imports it: three of four never are, also by the tests.
+pip_install() {
     if ! PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/pip install --quiet --no-compile \
-        --constraint constraints.txt --editable ".[$1]"; then
+        --constraint constraints.txt "$@"; then
         say "pip could not install the tested versions (constraints.txt); its reason is above"
         exit 1
     fi
 }
 
 # What a command makes, all at once: one waits for the network while another compiles. Jobs of this
-# shell would go on after Ctrl-C, which ends those of xargs. Without a part the set-up goes on.
+# shell would go on after Ctrl-C, which ends those of xargs. Without a part the set-up goes on, but
+# for the tools of development.
 build_all() {
-    export -f build say
+    export -f build install_development pip_install say
     export NO_GUEST
-    (($# == 0)) || printf '%s\n' "$@" | xargs --max-procs 3 --replace={} bash -c 'build {}'
+    (($# == 0)) || printf '%s\n' "$@" | xargs --max-procs 4 --replace={} bash -c 'build {}'
 }
 
 build() {
-    if ! .venv/bin/minitopo-dc build "$1" > /dev/null; then
+    if [[ $1 == development ]]; then
+        install_development
+    elif ! .venv/bin/minitopo-dc build "$1" > /dev/null; then
         say "goes on without $1; put that right, then: .venv/bin/minitopo-dc build $1"
         [[ $1 != linux ]] || touch "$NO_GUEST"
     fi

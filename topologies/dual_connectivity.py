@@ -19,6 +19,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from mininet.link import Intf, Link
@@ -54,19 +55,14 @@ ONE_LEG = {"split": "batch", "delivery": "off"}
 """The uplink that is not split: its first leg, as in the papers; another one while that is down."""
 
 
-class _NoInterface:
-    """A substitute where Mininet looks for the interface of a link, of a part without ends."""
-
-    node = None
-
-
 class DualConnectivity:
     """A split bearer between two hosts, each way; it runs from the start until `stop`.
 
     It is in a network's list of links, so that Mininet stops it.
     """
 
-    intf1 = intf2 = _NoInterface()
+    intf1 = intf2 = SimpleNamespace(node=None)
+    """Where Mininet looks for the interfaces of a link: this part has no ends."""
 
     def __init__(
         self,

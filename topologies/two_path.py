@@ -32,7 +32,7 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mininet.topo import Topo
 
@@ -50,19 +50,6 @@ FIRST_TABLE = 100
 LEG_PARAMETERS = ("bw", "delay", "jitter", "loss", "max_queue_size", "jitter_model", "trace", "end")
 """What `mn` may say of the legs, one value for all or `A:B` for each."""
 TRUTHS = {"true": True, "1": True, "false": False, "0": False}
-
-
-class LinkEnd(NamedTuple):
-    """One end of a link, whose interface is called after the host and the network."""
-
-    host: str
-    network: str
-    address: str
-
-    @property
-    def interface(self) -> str:
-        """Return the name of the interface."""
-        return f"{self.host}-{self.network}"
 
 
 def client_address(leg: int, ip: int = 4) -> str:
@@ -103,17 +90,11 @@ class TwoPath(Topo):  # type: ignore[misc]
             self._add_backhaul(range(1, backhaul + 1))
         else:
             self._host("server", False, [_default("10.0.0.1")])
-            self._link(
-                LinkEnd("server", "core", server_address()), LinkEnd("gnb", "core", "10.0.0.1")
-            )
+            self._link("core", ("server", server_address()), ("gnb", "10.0.0.1"))
         for leg in numbers:
-            name = f"leg{leg}"
-            self._link(LinkEnd("gnb", name, f"10.1.{leg}.1"), LinkEnd("ue", name, f"10.1.{leg}.2"))
+            self._link(f"leg{leg}", ("gnb", f"10.1.{leg}.1"), ("ue", f"10.1.{leg}.2"))
         for leg in numbers:
-            name = f"lan{leg}"
-            self._link(
-                LinkEnd("ue", name, f"10.2.{leg}.1"), LinkEnd("client", name, client_address(leg))
-            )
+            self._link(f"lan{leg}", ("ue", f"10.2.{leg}.1"), ("client", client_address(leg)))
 
     def _add_hosts(self, legs: range, backhaul: bool) -> None:
         gnb = [command for leg in legs for command in _gnb_routes(leg)]
@@ -135,14 +116,10 @@ class TwoPath(Topo):  # type: ignore[misc]
         self._host("edge", True, [*edge, _default("10.3.1.2")])
         self._host("agg", True, [*agg, _default("10.4.0.2")])
         for link in links:
-            name = f"srv{link}"
-            left = LinkEnd("server", name, server_address(link))
-            self._link(left, LinkEnd("edge", name, f"10.0.{link - 1}.1"))
-            name = f"bh{link}"
-            self._link(
-                LinkEnd("edge", name, f"10.3.{link}.1"), LinkEnd("agg", name, f"10.3.{link}.2")
-            )
-        self._link(LinkEnd("agg", "core", "10.4.0.1"), LinkEnd("gnb", "core", "10.4.0.2"))
+            near, far = f"10.0.{link - 1}.1", f"10.3.{link}.2"
+            self._link(f"srv{link}", ("server", server_address(link)), ("edge", near))
+            self._link(f"bh{link}", ("edge", f"10.3.{link}.1"), ("agg", far))
+        self._link("core", ("agg", "10.4.0.1"), ("gnb", "10.4.0.2"))
 
     def _host(
         self,
@@ -166,14 +143,20 @@ class TwoPath(Topo):  # type: ignore[misc]
             commands=commands,
         )
 
-    def _link(self, left: LinkEnd, right: LinkEnd) -> None:
+    def _link(
+        self, network: str, left: tuple[str, str], right: tuple[str, str], of_client: str = ""
+    ) -> None:
+        """Add a link between two hosts with their addresses.
+
+        Interfaces are called after host and network, the left one also after a further client.
+        """
         self.addLink(
-            left.host,
-            right.host,
-            intfName1=left.interface,
-            params1={"ip": f"{left.address}/24"},
-            intfName2=right.interface,
-            params2={"ip": f"{right.address}/24"},
+            left[0],
+            right[0],
+            intfName1=f"{left[0]}-{of_client}{network}",
+            params1={"ip": f"{left[1]}/24"},
+            intfName2=f"{right[0]}-{network}",
+            params2={"ip": f"{right[1]}/24"},
         )
 
 
@@ -333,8 +316,8 @@ class ManyClients(TwoPath):
             by_leg = words(f"rule add from {lan}.0/24 table {table_of_leg(leg)} priority 200")
             self.nodeInfo("gnb")["commands"].append(to_client)
             self.nodeInfo("ue")["commands"].append(by_leg)
-            router = LinkEnd("ue", f"c{client}lan{leg}", f"{lan}.1")
-            self._link(router, LinkEnd(name, f"lan{leg}", f"{lan}.2"))
+            ends = ("ue", f"{lan}.1"), (name, f"{lan}.2")
+            self._link(f"lan{leg}", *ends, of_client=f"c{client}")
 
 
 def _local_rule(network: str) -> Command:

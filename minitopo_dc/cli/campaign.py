@@ -85,7 +85,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _expected_s(scenario: Scenario) -> float:
     """Return the time in s of a run's longest flow over full legs, and what it needs beside."""
-    times, available = [], available_bits(scenario, 0, RATE_OVER_S)
+    times, available = [], available_bits(scenario.legs, scenario.loads, 0, RATE_OVER_S)
     for flow in scenario.resolved_flows:
         rate_bps = sum(available[leg - 1] for leg in flow.legs) / RATE_OVER_S
         bits, most_s = flow.workload.size_bytes * 8, scenario.timeout_s

@@ -14,9 +14,13 @@ import re
 from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
+from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
+from yaml.cyaml import CParser  # type: ignore[attr-defined]
+from yaml.resolver import Resolver
 
 from minitopo_dc.numbers import is_plain
 
@@ -35,17 +39,13 @@ ENTRIES = 1_000
 """The number of entries whose text is kept in memory: those of many scenarios, some MB."""
 
 
-if TYPE_CHECKING:
-    _Base = yaml.SafeLoader
-else:
-    _Base = object
-
-
-class _Limits(_Base):
-    """A mix-in that makes a PyYAML loader keep to the limits."""
+class _Loader(Composer, CParser, SafeConstructor, Resolver):
+    """PyYAML's safe loader on libyaml's events, which takes a quarter of the time, with limits."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(text)
+        CParser.__init__(self, text)
+        for part in (Composer, SafeConstructor, Resolver):
+            part.__init__(self)
         self._depth = 0
         self._has_anchors = "&" in text
         self._sizes: dict[int, int] = {}
@@ -53,7 +53,7 @@ class _Limits(_Base):
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Count the depth, and the nodes with all aliases written out."""
         if self._depth > MAX_DEPTH:
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            mark = self.peek_event().start_mark  # type: ignore[union-attr]
             _fail(f"nested too deeply; allowed: {MAX_DEPTH} levels", mark)
         if self.check_event(yaml.AliasEvent):
             return super().compose_node(parent, index)
@@ -104,31 +104,6 @@ class _Limits(_Base):
         return mapping
 
 
-class _Loader(_Limits, yaml.SafeLoader):
-    pass
-
-
-def _fast_loader() -> Any:
-    """Return the same loader on libyaml's events, which takes a quarter of the time, or None."""
-    if not yaml.__with_libyaml__:
-        return None
-    from yaml.composer import Composer  # noqa: PLC0415
-    from yaml.constructor import SafeConstructor  # noqa: PLC0415
-    from yaml.cyaml import CParser  # type: ignore[attr-defined]  # noqa: PLC0415
-    from yaml.resolver import Resolver  # noqa: PLC0415
-
-    class Fast(Composer, CParser, SafeConstructor, Resolver):
-        def __init__(self, text: str) -> None:
-            CParser.__init__(self, text)
-            for part in (Composer, SafeConstructor, Resolver):
-                part.__init__(self)
-
-    return type("_FastLoader", (_Limits, Fast), {})
-
-
-_FastLoader = _fast_loader()
-
-
 def parse_yaml(text: str) -> Any:
     """Return the value that a YAML text holds.
 
@@ -138,19 +113,14 @@ def parse_yaml(text: str) -> Any:
     """
     if len(text) > MAX_CHARACTERS:
         _fail(f"too long; allowed: {MAX_CHARACTERS:,} characters", None)
-    if _FastLoader is not None:
-        try:
-            return _parsed(_FastLoader(text))
-        except (yaml.YAMLError, ValueError):  # of half a character, which is no UTF-8, the latter
-            pass  # the other one says what is wrong, and where
-    return _parsed(_Loader(text))
-
-
-def _parsed(loader: Any) -> Any:
     try:
-        return loader.get_single_data()
-    finally:
-        loader.dispose()
+        loader = _Loader(text)
+        try:
+            return loader.get_single_data()
+        finally:
+            loader.dispose()
+    except UnicodeEncodeError:  # of half a character, which is no UTF-8
+        _fail("half a character", None)
 
 
 def dump_yaml(values: Mapping[str, Any]) -> str:
@@ -164,8 +134,8 @@ def dump_yaml(values: Mapping[str, Any]) -> str:
 @lru_cache(ENTRIES)
 def _entry(written: str) -> str:
     """Return one entry of a mapping, given as JSON, as YAML."""
-    dumper = yaml.CSafeDumper if yaml.__with_libyaml__ else yaml.SafeDumper
-    text: str = yaml.dump(json.loads(written), Dumper=dumper, sort_keys=False, allow_unicode=True)
+    values = json.loads(written)
+    text: str = yaml.dump(values, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
     return text
 
 
@@ -179,5 +149,4 @@ def _no_plain_value(_: _Loader, node: yaml.Node) -> None:
 
 
 for _kind in ("binary", "set", "omap", "pairs"):
-    for _loader in filter(None, (_Loader, _FastLoader)):
-        _loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _no_plain_value)
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _no_plain_value)  # type: ignore[type-var]

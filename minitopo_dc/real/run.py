@@ -28,6 +28,7 @@ from minitopo_dc.runners.icmp import DATA_BYTES
 from minitopo_dc.runners.processes.session import Job, run_transfers
 from minitopo_dc.runs.element_settings import client_legs
 from minitopo_dc.runs.perform import Measured, RunFailedError, perform
+from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import (
     SERVER_PORT,
@@ -218,6 +219,8 @@ def run_real(
         OSError: `directory` cannot be written.
     """
     measure = partial(_measure, disturb)
+    # The elements are processes of their own, which load what a script has registered.
+    scenario = with_script_plugins(scenario, registered_in_script())
     return perform(scenario, directory, facts=facts(), obstacle=machine_obstacle, measure=measure)
 
 

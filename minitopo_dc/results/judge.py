@@ -156,11 +156,12 @@ def ok_result(
     if not all(flow.workload.has_goodput for flow in flows):
         return result
     starts, ends = zip(*windows, strict=True)
-    available = sum(available_bits(scenario, min(starts), max(ends), at_once=True))
+    legs, cells = scenario.legs, scenario.cells
+    carried = available_bits(legs, scenario.loads, min(starts), max(ends), shared=cells)
     return replace(
         result,
         goodput_mbps=goodput_mbps(result.size_bytes, seconds),
-        capacity_share=capacity_share(result.size_bytes, available),
+        capacity_share=capacity_share(result.size_bytes, sum(carried)),
     )
 
 

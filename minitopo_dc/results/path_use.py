@@ -175,7 +175,8 @@ class FlowPaths:
         return opening if always else max(opening, MINIMUM_PATH_S)
 
     def _most_bytes(self, leg: int, periods: Sequence[Period]) -> float:
-        bits = (available_bits(self.scenario, *period)[leg - 1] for period in periods)
+        legs, loads = self.scenario.legs, self.scenario.loads
+        bits = (available_bits(legs, loads, *period)[leg - 1] for period in periods)
         return max(bits, default=0) / 8
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from minitopo_dc.fields import Direction
 from minitopo_dc.files import VERSION_FILE, parse_json, read_text, write_json, write_version
-from minitopo_dc.scenario import Leg, Scenario
+from minitopo_dc.scenario import CellSettings, Leg
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Workload
 
@@ -93,29 +93,35 @@ def capacity_over_time(legs: Sequence[Leg], seconds: float, step_s: float = 0.5)
 
 
 def available_bits(
-    scenario: Scenario, start_s: float, end_s: float, *, at_once: bool = False
+    legs: Sequence[Leg],
+    ways: Sequence[Direction],
+    start_s: float,
+    end_s: float,
+    *,
+    shared: Sequence[CellSettings] = (),
 ) -> list[int]:
     """Return the bits that each leg could have carried from one moment to another.
 
     Background users of cells do not count.
 
     Args:
-        scenario: has the legs, and the directions that count (`loads`).
+        legs: in their order.
+        ways: the directions that count, whose bits are added up (`Scenario.loads`).
         start_s: start of the interval, in s since the elements' start, which is time zero of
             traces.
         end_s: end of the interval, in the same unit.
-        at_once: whether legs of one cell, which are never idle, have an equal part of it each;
-            else each leg has it alone.
+        shared: cells whose legs, which are never idle, have an equal part of them each; legs of
+            others have them alone.
     """
     edges = [round(moment * NS_PER_S) for moment in (start_s, end_s)]
-    users = {leg: len(cell.legs) for cell in scenario.cells for leg in cell.legs if at_once}
+    users = {leg: len(cell.legs) for cell in shared for leg in cell.legs}
     return [
         sum(
             bits // (users.get(number, 1) if way == "downlink" else 1)
-            for way in scenario.loads
+            for way in ways
             for bits in leg.direction(way).available_bits(edges)
         )
-        for number, leg in enumerate(scenario.legs, start=1)
+        for number, leg in enumerate(legs, start=1)
     ]
 
 

@@ -44,18 +44,12 @@ from minitopo_dc.pdcp import (
     Timer,
     TransmittingEntity,
     make_policy,
-    policy_names,
     policy_needs,
     sees_legs,
     sn_format,
 )
-from minitopo_dc.registry import load_entry_points
 from minitopo_dc.scenario.layer2 import SettingOf
 from minitopo_dc.units import NS_PER_MS, UNLIMITED, QueueLimit
-
-SPLIT_POLICIES = "minitopo_dc.split_policies"
-"""The entry points that may register split policies."""
-
 
 CONDITIONS = ("packets", "below_bytes", "dscp", "retransmissions", "loss_percent", "deadline_ms")
 
@@ -289,7 +283,7 @@ class Pdcp(Settings):
                 f"leg_failure_ms: {self.leg_failure_ms:g}; "
                 f"allowed: report_ms ({self.report_ms:g}) or more"
             )
-        if self.echo_ms is not None and "echoes" not in _needs(self.split or ""):
+        if self.echo_ms is not None and "echoes" not in policy_needs(self.split or ""):
             raise ValueError(f"echo_ms: split {self.split} makes no use of echoes; allowed: none")
         return self
 
@@ -300,7 +294,7 @@ class Pdcp(Settings):
         if not isinstance(values, dict):
             return handler(values)
         split, duplication = values.get("split"), values.get("duplication")
-        needs = set(_needs(split)) if isinstance(split, str) else set()
+        needs = set(policy_needs(split)) if isinstance(split, str) else set()
         rule = given(duplication) if isinstance(duplication, Settings) else duplication
         by_loss = isinstance(rule, Mapping) and rule.get("loss_percent") is not None
         if by_loss or values.get("data_recovery") or values.get("leg_failure_ms") is not None:
@@ -324,7 +318,6 @@ class Pdcp(Settings):
         Raises:
             PolicyError: the policy cannot be made.
         """
-        _load_policy(self.split)
         parameters = dict(self.parameters)
         if self.split == "batch":
             parameters |= {"batch": self.batch, "ratio": self.ratio}
@@ -424,14 +417,3 @@ class Pdcp(Settings):
         """Return whether a transmitting entity has to follow what its legs send and deliver."""
         follows = self.numbering == "late" or self.data_recovery or self.flow_control is not None
         return follows or self.leg_failure_ms is not None
-
-
-def _load_policy(name: str) -> None:
-    """Load the entry points that may register a policy, if none has this name yet."""
-    if name not in policy_names():
-        load_entry_points(SPLIT_POLICIES)
-
-
-def _needs(split: str) -> frozenset[str]:
-    _load_policy(split)
-    return policy_needs(split)

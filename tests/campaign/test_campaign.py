@@ -37,7 +37,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch, execute: Any = pretend) -> list[S
         directory.mkdir(parents=True)
         return execute(one, directory)  # type: ignore[no-any-return]
 
-    monkeypatch.setattr(clocks, "run_checked", run)
+    monkeypatch.setattr(clocks, "runner_on", lambda _: run)
     return ran
 
 

@@ -94,7 +94,7 @@ def test_a_worker_has_one_run_on_the_real_clock_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     global _most  # noqa: PLW0603
-    monkeypatch.setattr(clocks, "run_checked", overlapping)
+    monkeypatch.setattr(clocks, "runner_on", lambda _: overlapping)
     for clock, resources in (("virtual", None), ("real", None), ("real", {REAL_CLOCK: 1})):
         _most = 0
         with LocalCluster(  # type: ignore[no-untyped-call]

@@ -185,7 +185,7 @@ def test_an_interruption_that_a_library_turns_into_its_own_error_is_one(
             signal.raise_signal(signal.SIGINT)
         raise RuntimeError("what a library makes of it")
 
-    monkeypatch.setattr(clocks, "run_checked", execute)
+    monkeypatch.setattr(clocks, "runner_on", lambda _: execute)
     file, output = tmp_path / "s.yaml", tmp_path / "run"
     file.write_text("transport: quic\nmode: sc\nclock: virtual\nlegs: [{rate_mbps: 1}]\n")
     assert cli.main(["run", str(file), "--output", str(output)]) == 130
@@ -224,7 +224,7 @@ def test_a_signal_in_a_run_says_that_it_has_no_result(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(clocks, "run_checked", interrupting)
+    monkeypatch.setattr(clocks, "runner_on", lambda _: interrupting)
     assert cli.main(command) == 128 + signal.SIGTERM
     words = f"the run has no result; its files so far are in {tmp_path / 'run'}"
     assert capsys.readouterr().err.splitlines()[-1] == f"{PREFIX}; {words}"

@@ -36,7 +36,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             raise KeyboardInterrupt
         return pretend(scenario, directory)
 
-    monkeypatch.setattr(clocks, "run_checked", run)
+    monkeypatch.setattr(clocks, "runner_on", lambda _: run)
     return places
 
 
@@ -132,7 +132,7 @@ def test_a_disturbed_run_is_done_when_it_was_repeated_as_often_as_allowed(
         directory.mkdir(parents=True)
         return no_result("quic", "sc", "disturbed", "this machine")
 
-    monkeypatch.setattr(clocks, "run_checked", disturbed)
+    monkeypatch.setattr(clocks, "runner_on", lambda _: disturbed)
     campaign = Campaign(tmp_path, [(scenario, {"way": "leg 1"})])
     campaign.run(jobs=1, retries=Retries(disturbed=1), progress=False)
     assert len(places) == 2
@@ -168,7 +168,7 @@ def test_on_the_real_clock_the_table_of_the_first_repetition_comes_before_the_ot
         directory.mkdir(parents=True)
         return pretend(scenario, directory)
 
-    monkeypatch.setattr(clocks, "run_checked", run)
+    monkeypatch.setattr(clocks, "runner_on", lambda _: run)
     monkeypatch.setattr("minitopo_dc.campaign.executors.clean_killed", lambda: None)
     command = [*TINY, "--clock", "real", "--output", str(tmp_path / "out")]
     assert cli.main(command) == 0

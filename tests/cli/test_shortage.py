@@ -66,7 +66,7 @@ def test_a_run_that_an_error_ends_keeps_its_result_and_where_it_was(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(clocks, "run_checked", failing(RuntimeError("a mistake")))
+    monkeypatch.setattr(clocks, "runner_on", lambda _: failing(RuntimeError("a mistake")))
     assert cli.main(command) == 1
     assert f"Result: {tmp_path / 'run' / 'result.json'}" in capsys.readouterr().out.replace(
         "\n", ""

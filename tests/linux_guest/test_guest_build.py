@@ -245,3 +245,16 @@ def test_words_of_programs_keep_their_blanks_and_line_ends() -> None:
         "environment": b"A=1 2\0B=\0",
         "places": b"/here\0/there\0",
     }
+
+
+@pytest.mark.parametrize("changed", ["PATCH", "CONFIGURATION", None])
+def test_a_kernel_is_kept_until_its_patch_or_its_configuration_changes(
+    changed: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = linux_guest.kernel_name()
+    monkeypatch.setattr("minitopo_dc.__version__", "99.0")
+    for name in ("PATCH", "CONFIGURATION"):
+        copy = tmp_path / name
+        copy.write_bytes(getattr(linux_guest, name).read_bytes() + b"\n" * (name == changed))
+        monkeypatch.setattr(linux_guest, name, copy)
+    assert (linux_guest.kernel_name() == before) == (changed is None)

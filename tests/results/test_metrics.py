@@ -41,11 +41,15 @@ def silent(way: str, directory: Path, **fields: Any) -> Scenario:
     return Scenario.check(values | fields, "test")
 
 
+def bits_of(scenario: Scenario, start_s: float, end_s: float) -> list[int]:
+    return available_bits(scenario.legs, scenario.loads, start_s, end_s)
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_silence_takes_the_same_capacity_however_it_is_said(way: str, tmp_path: Path) -> None:
     scenario = silent(way, tmp_path)
-    assert available_bits(scenario, 0, 16) == [100_000_000]
-    assert available_bits(scenario, 1.5, 8.5) == [10_000_000]
+    assert bits_of(scenario, 0, 16) == [100_000_000]
+    assert bits_of(scenario, 1.5, 8.5) == [10_000_000]
     means = capacity_over_time(scenario.legs, 10, 1)["leg_1_mbps"]
     assert list(means) == [10, 10, 0, 0, 0, 0, 0, 0, 10, 10]
 
@@ -78,21 +82,21 @@ def test_a_leg_that_a_handover_rule_takes_down_has_no_capacity_then(tmp_path: Pa
     rule = {"case": 1, "time_to_trigger_s": 0, "overlap_s": 0, "by": "legs"}
     fields = {"transport": "mpquic-picoquic", "mode": "multipath", "handover": rule}
     given = Scenario.check({**fields, "legs": legs, "clock": "virtual"}, "test")
-    assert available_bits(resolve_scenario(given), 0, 4) == [16_000_000, 12_000_000]
+    assert bits_of(resolve_scenario(given), 0, 4) == [16_000_000, 12_000_000]
 
 
 def test_an_interruption_by_mobility_takes_capacity_of_dual_connectivity() -> None:
     events = [{"at_s": 1, "pscell_change": 2, "interruption_ms": 100}]
     fields = {"transport": "quic", "mode": "dc", "legs": [{"downlink": UP}] * 2, "mobility": events}
     given = Scenario.check({**fields, "clock": "virtual"}, "test")
-    assert available_bits(resolve_scenario(given), 0, 2) == [20_000_000, 19_000_000]
+    assert bits_of(resolve_scenario(given), 0, 2) == [20_000_000, 19_000_000]
 
 
 def test_failed_transmissions_of_blocks_take_their_part_of_the_capacity() -> None:
     errors = [{"at_s": 2, "block_error_percent": 50}]
     down = {**UP, "rlc": {"block_error_percent": 10}, "changes": errors, "outages": [[3, 4]]}
     values = {"transport": "quic", "mode": "sc", "legs": [{"downlink": down}]}
-    assert available_bits(Scenario.check(values, "test"), 0, 5) == [2 * 9_000_000 + 2 * 5_000_000]
+    assert bits_of(Scenario.check(values, "test"), 0, 5) == [2 * 9_000_000 + 2 * 5_000_000]
 
 
 def test_legs_of_one_cell_share_it_when_both_send() -> None:
@@ -100,5 +104,6 @@ def test_legs_of_one_cell_share_it_when_both_send() -> None:
     legs = [{"downlink": UP}, {"downlink": UP | {"rate_mbps": 30}}]
     fields = {"transport": "quic", "mode": "dc", "legs": legs, "cells": [cell], "clock": "virtual"}
     scenario = Scenario.check(fields, "test")
-    assert available_bits(scenario, 0, 2) == [20_000_000, 60_000_000]
-    assert available_bits(scenario, 0, 2, at_once=True) == [10_000_000, 30_000_000]
+    assert bits_of(scenario, 0, 2) == [20_000_000, 60_000_000]
+    shared = available_bits(scenario.legs, scenario.loads, 0, 2, shared=scenario.cells)
+    assert shared == [10_000_000, 30_000_000]

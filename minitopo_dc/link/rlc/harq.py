@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from copy import copy
-from enum import Enum
 from random import Random
 from typing import Generic, TypeVar
 
@@ -120,16 +119,6 @@ class Slots:
 T = TypeVar("T")
 
 
-class BlockOutcome(Enum):
-    """The outcome of one transmission of a transport block."""
-
-    DECODED = "decoded"
-    AGAIN = "again"
-    """Not decoded; HARQ sends it again."""
-    GIVEN_UP = "given up"
-    """Not decoded, and that was the last try."""
-
-
 class Block(Generic[T]):
     """A transport block and what became of it."""
 
@@ -198,18 +187,21 @@ class Harq(Generic[T]):
         self.blocks += 1
         return Block(segments, begin, self._rng.random())
 
-    def outcome(self, block: Block[T], again: int) -> BlockOutcome:
-        """Return what became of a transmission; if it failed, the next one is from `again` on."""
+    def decodes(self, block: Block[T]) -> bool:
+        """Return whether a transmission of a block was decoded."""
         if block.fate >= self.error:
-            return BlockOutcome.DECODED
+            return True
         block.fate /= self.error
+        return False
+
+    def repeat(self, block: Block[T], due: int) -> bool:
+        """Send a block that was not decoded again, from `due` (ns) on; False: it is given up."""
         if block.retransmissions == self._limit:
             self.failures += 1
-            return BlockOutcome.GIVEN_UP
-        block.unsent = block.bits
-        block.due = again
+            return False
+        block.unsent, block.due = block.bits, due
         self._waiting.append(block)
-        return BlockOutcome.AGAIN
+        return True
 
     def miss(self, before: int, begin: int) -> None:
         """Let the receiver miss what was sent first before a moment, by the slot at `begin`."""

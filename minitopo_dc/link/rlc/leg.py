@@ -58,7 +58,7 @@ from minitopo_dc.link.any_leg import (
 from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.leg import CapacityLeg
 from minitopo_dc.link.propagation import DelayModel
-from minitopo_dc.link.rlc.harq import Block, BlockOutcome, Harq, Slots
+from minitopo_dc.link.rlc.harq import Block, Harq, Slots
 from minitopo_dc.link.rlc.parameters import (
     NACK_BYTES,
     STATUS_BYTES,
@@ -348,12 +348,11 @@ class RlcLeg(QueuedLeg[T]):
             blocks.append(self._harq.new_block(segments, begin))
             room -= blocks[-1].bits
         for block in blocks:
-            outcome = self._harq.outcome(block, self._slots.again(begin))
-            if outcome is BlockOutcome.DECODED:
+            if self._harq.decodes(block):
                 self._reassembly.receive(block.segments, end)
                 self._miss(block, begin, end)
                 self._report(end)
-            elif outcome is BlockOutcome.GIVEN_UP:
+            elif not self._harq.repeat(block, self._slots.again(begin)):
                 self._given_up(block, end)
         self._reassembly.release(end)
         return room

@@ -26,12 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from minitopo_dc.link.any_leg import NEVER, LegParameters, QueuedLeg
 from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.discipline import LegPacket
-from minitopo_dc.link.propagation import DelayModel, Propagation
+from minitopo_dc.link.propagation import DelayModel
 from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.link.wifi.parameters import WifiStatistics, saturated_bps
 from minitopo_dc.link.wifi.station import Mpdu, Station
@@ -39,55 +39,23 @@ from minitopo_dc.link.wifi.station import Mpdu, Station
 T = TypeVar("T")
 
 
-class Reordering(Generic[T]):
-    """Holds packets that came before their turn, and hands them to propagation in order.
-
-    Args:
-        air: the propagation behind the hop.
-        delay: of that.
-        rng: draws it.
-    """
-
-    def __init__(self, air: Propagation[T], delay: DelayModel, rng: Random) -> None:
-        self.delay = delay
-        self._air = air
-        self.released = self.dropped_loss = 0
-        """Packets that have left it, and those of them that were lost behind the hop."""
-        self._rng = rng
-        self._expected = 0
-        self._held: dict[int, Sequence[LegPacket[T]]] = {}
-
-    def put(self, sequence: int, msdus: Sequence[LegPacket[T]]) -> None:
-        """Take in an MPDU that has come or, without packets, never will."""
-        self._held[sequence] = msdus
-
-    def release(self, now: int) -> None:
-        """Hand on the packets that are in order now."""
-        while (msdus := self._held.pop(self._expected, None)) is not None:
-            self._expected += 1
-            for msdu in msdus:
-                self._forward(msdu, now)
-
-    def _forward(self, msdu: LegPacket[T], now: int) -> None:
-        self.released += 1
-        if msdu.lost:
-            self.dropped_loss += 1
-        else:
-            self._air.put(msdu, now + self.delay.sample(self._rng))
-
-
 class WifiLeg(QueuedLeg[T]):
     """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
 
-    __slots__ = ("_dropped_radio", "_medium", "_rate", "_receiver", "_station")
+    __slots__ = (
+        *("_delay", "_delay_rng", "_dropped_loss", "_dropped_radio", "_expected", "_held"),
+        *("_medium", "_rate", "_released", "_station"),
+    )
 
     def __init__(self, parameters: LegParameters, medium: WifiMedium, rng: Random) -> None:
         """Join the medium, and draw two seeds from `rng`; seeds of the MAC are the medium's."""
         super().__init__(parameters, rng)
         self._medium = medium
-        self._receiver: Reordering[T] = Reordering(
-            self._air, parameters.delay, Random(rng.getrandbits(64))
-        )
+        self._delay = parameters.delay
+        self._delay_rng = Random(rng.getrandbits(64))
+        # Of the receiver: MPDUs by their sequence that came before their turn, and whose that is.
+        self._held: dict[int, Sequence[LegPacket[T]]] = {}
+        self._expected = self._released = self._dropped_loss = 0
         self._station: Station[T] = Station(medium.parameters, medium.new_rng(), self._settle)
         medium.join(self._station)
         self._rate = saturated_bps(medium.parameters)
@@ -123,8 +91,8 @@ class WifiLeg(QueuedLeg[T]):
         self._medium.advance(now)
         flushed, emptied = self._station.flush(which)
         for mpdu in emptied:
-            self._receiver.put(mpdu.sequence, ())
-        self._receiver.release(now)
+            self._held[mpdu.sequence] = ()
+        self._release(now)
         self._dropped_flush += len(flushed)
         return [msdu.packet for msdu in flushed if not msdu.lost]
 
@@ -132,12 +100,12 @@ class WifiLeg(QueuedLeg[T]):
         raise ValueError("capacity: a WiFi leg's follows from its medium")
 
     def _set_delay(self, delay: DelayModel) -> None:
-        self._receiver.delay = delay
+        self._delay = delay
 
     @property
     def mean_delay_ns(self) -> int:
         """Return the configured mean delay behind the hop, in ns."""
-        return self._receiver.delay.mean_ns
+        return self._delay.mean_ns
 
     def backlog_bytes(self, *, now: int) -> int:
         """Return the bytes that the other end of the hop does not have yet."""
@@ -166,10 +134,10 @@ class WifiLeg(QueuedLeg[T]):
 
     def statistics(self) -> WifiStatistics:
         """Return the counters and gauges as of the last call."""
-        medium, station, receiver = self._medium, self._station, self._receiver
-        settled = receiver.released + self._dropped_flush + self._dropped_radio
+        medium, station = self._medium, self._station
+        settled = self._released + self._dropped_flush + self._dropped_radio
         return WifiStatistics(
-            **self._counted(receiver.dropped_loss),
+            **self._counted(self._dropped_loss),
             queue_packets=len(station.queue),
             queue_bytes=station.queue_bytes,
             air_packets=self._joined_packets - settled - len(station.queue) + len(self._air),
@@ -199,10 +167,21 @@ class WifiLeg(QueuedLeg[T]):
     def _settle(self, received: Sequence[Mpdu[T]], given_up: Sequence[Mpdu[T]], now: int) -> None:
         """Take in what arrived by a TXOP that ended at `now` (ns), and what was given up."""
         for mpdu in received:
-            self._receiver.put(mpdu.sequence, mpdu.msdus)
+            self._held[mpdu.sequence] = mpdu.msdus
         for mpdu in given_up:
-            self._receiver.put(mpdu.sequence, ())
+            self._held[mpdu.sequence] = ()
             self._dropped_radio += len(mpdu.msdus)
             self._dropped += [msdu.packet for msdu in mpdu.msdus if not msdu.lost]
             self._news = now
-        self._receiver.release(now)
+        self._release(now)
+
+    def _release(self, now: int) -> None:
+        """Hand on to propagation the packets that are in order now."""
+        while (msdus := self._held.pop(self._expected, None)) is not None:
+            self._expected += 1
+            self._released += len(msdus)
+            for msdu in msdus:
+                if msdu.lost:
+                    self._dropped_loss += 1
+                else:
+                    self._air.put(msdu, now + self._delay.sample(self._delay_rng))

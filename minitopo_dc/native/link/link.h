@@ -51,7 +51,6 @@ DEFINE_RING(carried_ring, carried)
 
 typedef struct {
     int64_t arrival;
-    uint64_t number;
     int size;
     carried what;
 } sent;
@@ -60,8 +59,7 @@ DEFINE_RING(sent_ring, sent)
 
 typedef struct {
     int overtakes;
-    uint64_t number;
-    sent_ring line; /* with `overtakes` a heap, whose head is always 0 */
+    sent_ring line; /* with `overtakes` in order of arrival, else as they were sent */
     int64_t taken_packets, taken_bytes;
 } propagation;
 

@@ -44,63 +44,19 @@ int loss_next(loss_model *model, rng *random)
     }
 }
 
-static int is_before(const sent *a, const sent *b)
-{
-    return a->arrival < b->arrival || (a->arrival == b->arrival && a->number < b->number);
-}
-
-static void sift_up(sent *heap, uint64_t index)
-{
-    sent moved = heap[index];
-
-    while (index > 0 && is_before(&moved, &heap[(index - 1) / 2])) {
-        heap[index] = heap[(index - 1) / 2];
-        index = (index - 1) / 2;
-    }
-    heap[index] = moved;
-}
-
-static void sift_down(sent *heap, uint64_t count)
-{
-    sent moved = heap[0];
-    uint64_t index = 0, child;
-
-    while ((child = 2 * index + 1) < count) {
-        if (child + 1 < count && is_before(&heap[child + 1], &heap[child]))
-            child++;
-        if (!is_before(&heap[child], &moved))
-            break;
-        heap[index] = heap[child];
-        index = child;
-    }
-    heap[index] = moved;
-}
-
 void propagation_put(propagation *self, int64_t arrival, int size, carried what)
 {
-    sent_ring_push(&self->line, (sent){arrival, ++self->number, size, what});
-    if (self->overtakes)
-        sift_up(self->line.values, sent_ring_count(&self->line) - 1);
+    uint64_t place = sent_ring_count(&self->line);
+
+    sent_ring_push(&self->line, (sent){0});
+    for (; self->overtakes && place && sent_ring_at(&self->line, place - 1)->arrival > arrival; place--)
+        *sent_ring_at(&self->line, place) = *sent_ring_at(&self->line, place - 1);
+    *sent_ring_at(&self->line, place) = (sent){arrival, size, what};
 }
 
 int64_t propagation_first(const propagation *self)
 {
     return sent_ring_count(&self->line) ? sent_ring_at(&self->line, 0)->arrival : NEVER;
-}
-
-static sent pop(propagation *self)
-{
-    sent first, last;
-
-    if (!self->overtakes)
-        return sent_ring_pop(&self->line);
-    first = self->line.values[0];
-    last = sent_ring_pop_last(&self->line);
-    if (sent_ring_count(&self->line)) {
-        self->line.values[0] = last;
-        sift_down(self->line.values, sent_ring_count(&self->line));
-    }
-    return first;
 }
 
 int propagation_take(propagation *self, int64_t now, carried *what)
@@ -109,7 +65,7 @@ int propagation_take(propagation *self, int64_t now, carried *what)
 
     if (!sent_ring_count(&self->line) || sent_ring_at(&self->line, 0)->arrival > now)
         return 0;
-    first = pop(self);
+    first = sent_ring_pop(&self->line);
     self->taken_packets++;
     self->taken_bytes += first.size;
     *what = first.what;

@@ -34,6 +34,7 @@ typedef struct {
     void *sdu;
     int64_t count;
     int leg, size;
+    int64_t arrived; /* from upper layers */
 } pdu;
 
 typedef struct {
@@ -152,14 +153,6 @@ int bearer_leg_is_up(const bearer_leg *self);
 /* The transmitting PDCP entity (TS 38.323 clause 5.2.1): the twin of pdcp/transmitting/entity.py, which
  * has the rules, without data recovery, selective duplication and leg failures. */
 
-typedef struct {
-    void *sdu;
-    int64_t arrived;
-    int size;
-    int64_t count; /* with early numbering */
-} waiting_sdu;
-
-DEFINE_RING(waiting_ring, waiting_sdu)
 DEFINE_RING(sdu_ring, void *)
 
 struct transmit {
@@ -172,7 +165,7 @@ struct transmit {
     policy *split;
     feedback *heard; /* NULL: no reports */
     bearer_leg access[MAX_LEGS];
-    waiting_ring waiting;
+    pdu_ring waiting; /* with numbers if `early` */
     int64_t buffer_packets, buffer_bytes, discard, waiting_bytes;
     int64_t reached; /* PDUs that have come to their legs */
     int64_t mark_above; /* ns that an SDU is expected to wait, NEVER: none is marked */

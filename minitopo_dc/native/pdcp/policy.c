@@ -49,7 +49,7 @@ int64_t view_credit(const transmit *of, int leg)
 
 static int64_t view_pending_bytes(const transmit *of)
 {
-    return waiting_ring_count(&of->waiting) ? of->waiting_bytes - waiting_ring_at(&of->waiting, 0)->size : 0;
+    return pdu_ring_count(&of->waiting) ? of->waiting_bytes - pdu_ring_at(&of->waiting, 0)->size : 0;
 }
 
 const leg_report *view_report(const transmit *of, int leg, int64_t *at)

@@ -2,8 +2,8 @@
 
 void transmit_free(transmit *self)
 {
-    while (waiting_ring_count(&self->waiting))
-        release_packet(&self->hooks, waiting_ring_pop(&self->waiting).sdu);
+    while (pdu_ring_count(&self->waiting))
+        release_packet(&self->hooks, pdu_ring_pop(&self->waiting).sdu);
     while (pdu_ring_count(&self->ready))
         release_packet(&self->hooks, pdu_ring_pop(&self->ready).sdu);
     for (int leg = 0; leg < self->legs; leg++)
@@ -12,7 +12,7 @@ void transmit_free(transmit *self)
         feedback_end(self->heard);
     free(self->heard);
     free(self->split);
-    waiting_ring_free(&self->waiting);
+    pdu_ring_free(&self->waiting);
     pdu_ring_free(&self->ready);
     sdu_ring_free(&self->expired);
     free(self);
@@ -53,12 +53,12 @@ static void *marked(transmit *self, const int *legs, int legs_count, void *sdu, 
     return self->hooks.mark(sdu);
 }
 
-static void send_on(transmit *self, const int *legs, int legs_count, pdu what, int64_t arrived, int64_t now)
+static void send_on(transmit *self, const int *legs, int legs_count, pdu what, int64_t now)
 {
     int reached = 0;
 
     if (self->mark_above != NEVER)
-        what.sdu = marked(self, legs, legs_count, what.sdu, now - arrived, now);
+        what.sdu = marked(self, legs, legs_count, what.sdu, now - what.arrived, now);
     for (int i = 1; i < legs_count; i++)
         keep_packet(&self->hooks, what.sdu);
     for (int i = 0; i < legs_count; i++) {
@@ -82,7 +82,7 @@ static void send_on(transmit *self, const int *legs, int legs_count, pdu what, i
 
 static int is_full(const transmit *self, int size)
 {
-    int64_t packets = (int64_t)waiting_ring_count(&self->waiting), bytes = self->waiting_bytes + size;
+    int64_t packets = (int64_t)pdu_ring_count(&self->waiting), bytes = self->waiting_bytes + size;
 
     for (int leg = 0; leg < self->legs; leg++)
         packets += bearer_leg_queued(&self->access[leg], &bytes);
@@ -91,14 +91,14 @@ static int is_full(const transmit *self, int size)
 
 static int64_t discard_end(const transmit *self)
 {
-    if (self->discard == NEVER || !waiting_ring_count(&self->waiting))
+    if (self->discard == NEVER || !pdu_ring_count(&self->waiting))
         return NEVER;
-    return waiting_ring_at(&self->waiting, 0)->arrived + self->discard;
+    return pdu_ring_at(&self->waiting, 0)->arrived + self->discard;
 }
 
-static waiting_sdu pop_waiting(transmit *self)
+static pdu pop_waiting(transmit *self)
 {
-    waiting_sdu first = waiting_ring_pop(&self->waiting);
+    pdu first = pdu_ring_pop(&self->waiting);
 
     self->waiting_bytes -= first.size;
     return first;
@@ -130,9 +130,9 @@ static int push_waiting(transmit *self, void *sdu, int size, int64_t now)
         release_packet(&self->hooks, sdu);
         return 0;
     }
-    waiting_ring_push(&self->waiting, (waiting_sdu){sdu, now, size, self->early ? self->next++ : 0});
+    pdu_ring_push(&self->waiting, (pdu){sdu, self->early ? self->next++ : 0, 0, size, now});
     self->waiting_bytes += size;
-    count = (int64_t)waiting_ring_count(&self->waiting);
+    count = (int64_t)pdu_ring_count(&self->waiting);
     self->counters.waiting_maximum = later(self->counters.waiting_maximum, count);
     return 1;
 }
@@ -190,9 +190,9 @@ static void send_waiting(transmit *self, int64_t now)
     int legs[MAX_LEGS], count;
 
     expire(self, now);
-    while (waiting_ring_count(&self->waiting)) {
-        int size = waiting_ring_at(&self->waiting, 0)->size;
-        waiting_sdu first;
+    while (pdu_ring_count(&self->waiting)) {
+        int size = pdu_ring_at(&self->waiting, 0)->size;
+        pdu first;
 
         if (!self->answered && !ask(self, now, size, self->answer, &self->answered))
             return;
@@ -203,14 +203,14 @@ static void send_waiting(transmit *self, int64_t now)
         first = pop_waiting(self);
         if (!self->early)
             first.count = self->next++;
-        send_on(self, legs, count, (pdu){first.sdu, first.count, 0, size}, first.arrived, now);
+        send_on(self, legs, count, first, now);
     }
 }
 
 static int64_t next_occasion(transmit *self, int64_t now)
 {
     int64_t moment = discard_end(self);
-    int more = waiting_ring_count(&self->waiting) > 0;
+    int more = pdu_ring_count(&self->waiting) > 0;
 
     for (int leg = 0; leg < self->legs; leg++)
         moment = earlier(moment, bearer_leg_next_timeout(&self->access[leg], now, more));
@@ -229,7 +229,7 @@ int transmit_push(transmit *self, void *sdu, int size, int64_t now)
     }
     if (self->follows)
         count = select_up_legs(self, answer, answered, now, size, legs);
-    send_on(self, count ? legs : answer, count ? count : answered, (pdu){sdu, self->next++, 0, size}, now, now);
+    send_on(self, count ? legs : answer, count ? count : answered, (pdu){sdu, self->next++, 0, size, now}, now);
     return answered > 0;
 }
 
@@ -265,7 +265,7 @@ void transmit_count(const transmit *self, transmit_counters *found)
 {
     *found = self->counters;
     found->sdus = self->next;
-    found->waiting = (int64_t)waiting_ring_count(&self->waiting);
+    found->waiting = (int64_t)pdu_ring_count(&self->waiting);
     found->offered = found->sdus + found->dropped_buffer + (self->early ? 0 : found->waiting + found->discarded);
     if (!self->follows)
         return;

@@ -35,7 +35,7 @@ from typing import Any, Protocol, TypeVar
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.pdcp.policies.view import LegView
-from minitopo_dc.registry import TABLES, enter, failure_words
+from minitopo_dc.registry import Registry, failure_words
 
 
 def checked_number(policy: str, name: str, value: Any, low: float, high: float = math.inf) -> float:
@@ -94,8 +94,9 @@ class SplitPolicy(Protocol):
 
 PolicyClass = TypeVar("PolicyClass", bound=Callable[..., SplitPolicy])
 
-_POLICIES: dict[str, Callable[..., SplitPolicy]] = {}
-TABLES["split policy"] = _POLICIES
+_POLICIES: Registry[Callable[..., SplitPolicy]] = Registry(
+    "split policy", "minitopo_dc.split_policies", ("minitopo_dc.pdcp",)
+)
 
 
 def split_policy(name: str) -> Callable[[PolicyClass], PolicyClass]:
@@ -112,7 +113,7 @@ def split_policy(name: str) -> Callable[[PolicyClass], PolicyClass]:
         if inspect.isfunction(method):  # else it is looked at when it is made
             _check_legs(name, method, None)
         try:
-            enter("split policy", _POLICIES, name, policy)
+            _POLICIES.add(name, policy)
         except ValueError as error:
             raise PolicyError(str(error)) from None
         return policy
@@ -121,14 +122,19 @@ def split_policy(name: str) -> Callable[[PolicyClass], PolicyClass]:
 
 
 def policy_names() -> tuple[str, ...]:
-    """Return the names of the registered policies, sorted."""
-    return tuple(sorted(_POLICIES))
+    """Return the names of the registered policies, sorted.
+
+    Raises:
+        InputError: an entry point of this kind is broken.
+    """
+    return tuple(sorted(_POLICIES.names()))
 
 
 def policy_parameters(name: str) -> tuple[str, ...]:
     """Return the names of a policy's parameters; none where there is no such policy."""
-    known = _POLICIES.get(name)
-    return () if known is None else tuple(_signature(known).parameters)[1:]
+    if name not in _POLICIES.names():
+        return ()
+    return tuple(_signature(_POLICIES.get(name)).parameters)[1:]
 
 
 def sees_legs(policy: object) -> bool:
@@ -144,7 +150,7 @@ def needs_of(policy: object) -> frozenset[str]:
 
 def policy_needs(name: str) -> frozenset[str]:
     """Return which of `NEEDS` the policy of a name needs; none if it is unknown."""
-    return needs_of(_POLICIES.get(name))
+    return needs_of(_POLICIES.get(name) if name in _POLICIES.names() else None)
 
 
 def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
@@ -156,9 +162,9 @@ def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
     """
     if legs < 1:
         raise PolicyError(f"split policy {name!r}: legs is {legs}, must be at least 1")
-    if name not in _POLICIES:
+    if name not in _POLICIES.names():
         raise PolicyError(f"no split policy {name!r}: must be one of {', '.join(policy_names())}")
-    factory = _POLICIES[name]
+    factory = _POLICIES.get(name)
     signature = _signature(factory)
     if not signature.parameters:
         takes = "it gets the number of legs: def __init__(self, legs: int)"
@@ -213,7 +219,7 @@ def _signature(known: Callable[..., Any]) -> inspect.Signature:
 def policy_failure(policy: object, error: Exception) -> PolicyError:
     """Return the one error for anything a policy raised: its name, the exception, and where."""
     factory = policy if callable(policy) else type(policy)
-    names = (name for name, known in _POLICIES.items() if known is factory)
+    names = (name for name in _POLICIES.names() if _POLICIES.get(name) is factory)
     name = next(names, getattr(factory, "__name__", "?"))
     blind = isinstance(error, IndexError) and not callable(policy) and not sees_legs(policy)
     hint = "; views is empty unless the class has sees_legs = True" if blind else ""

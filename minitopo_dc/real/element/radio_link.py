@@ -32,7 +32,7 @@ import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from pydantic import model_validator
 
@@ -58,15 +58,9 @@ TRANSMIT_DROPS = 11
 """Column of `/proc/net/dev` behind the name (proc(5))."""
 
 
-class RadioInterface(NamedTuple):
-    """An interface to be made: its name, a process in its network namespace, its MAC address.
-
-    Without an address the kernel makes one up.
-    """
-
-    interface: str
-    pid: int
-    mac: str
+TapEnd = tuple[str, int, str]
+"""An interface to be made: its name, a process in its network namespace, its MAC address, which the
+kernel makes up if it is empty."""
 
 
 class Tap:
@@ -80,25 +74,24 @@ class Tap:
         ElementError: the interface cannot be made.
     """
 
-    def __init__(self, end: RadioInterface) -> None:
-        self.interface = end.interface
-        self._pid = end.pid
-        name = end.interface.encode()
+    def __init__(self, end: TapEnd) -> None:
+        self.interface, self._pid, mac = end
+        name = self.interface.encode()
         try:
-            with inside(end.pid):
+            with inside(self._pid):
                 self._descriptor = os.open(DEVICE, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
                 flags = struct.pack("H", IFF_TAP | IFF_NO_PI)
                 fcntl.ioctl(self._descriptor, TUNSETIFF, REQUEST.pack(name, flags))
-                if end.mac:
-                    mac = bytes.fromhex(end.mac.replace(":", ""))
-                    address = REQUEST.pack(name, struct.pack("=H6s", ARPHRD_ETHER, mac))
+                if mac:
+                    octets = bytes.fromhex(mac.replace(":", ""))
+                    address = REQUEST.pack(name, struct.pack("=H6s", ARPHRD_ETHER, octets))
                     fcntl.ioctl(self._descriptor, SIOCSIFHWADDR, address)
                 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
                     length = REQUEST.pack(name, struct.pack("i", KERNEL_QUEUE))
                     fcntl.ioctl(control, SIOCSIFTXQLEN, length)
         except OSError as error:
             raise ElementError(
-                f"interface {end.interface}: {error.strerror} (it needs root and {DEVICE})"
+                f"interface {self.interface}: {error.strerror} (it needs root and {DEVICE})"
             ) from None
 
     def fileno(self) -> int:
@@ -240,7 +233,7 @@ def _changes(old: LegDirection, new: LegDirection) -> dict[str, Any]:
 class Cable:
     """Both directions of the cable between two interfaces."""
 
-    def __init__(self, ends: list[RadioInterface]) -> None:
+    def __init__(self, ends: list[TapEnd]) -> None:
         self.loop = RealLoop()
         left, right = self._taps = [Tap(end) for end in ends]
         self.directions = {
@@ -295,11 +288,11 @@ def one_line(text: str) -> str:
     return "; ".join(text.splitlines()).encode("ascii", "backslashreplace").decode()
 
 
-def read_ends(arguments: list[str]) -> list[RadioInterface]:
+def read_ends(arguments: list[str]) -> list[TapEnd]:
     """Return both ends of the cable; ElementError says what an argument must be."""
     matches = [END.fullmatch(argument) for argument in arguments]
-    ends = [RadioInterface(match[1], int(match[2]), match[3] or "") for match in matches if match]
-    if len(matches) != 2 or len({end.interface for end in ends}) != 2:
+    ends = [(match[1], int(match[2]), match[3] or "") for match in matches if match]
+    if len(matches) != 2 or len({interface for interface, *_ in ends}) != 2:
         raise ElementError(
             f"{' '.join(arguments) or 'no arguments'}: must be NAME,PID,MAC NAME,PID,MAC: two "
             "names of interfaces (up to 15 bytes), each with a process and an address or none"

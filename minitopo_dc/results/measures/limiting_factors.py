@@ -244,7 +244,7 @@ def loads(run: Path) -> Loads:
         ResultError, ValueError: a file of it is missing or broken.
     """
     result, scenario = load_result(run), load_as_run(run)
-    bits = available_bits(scenario, *transfer_window(run, result))
+    bits = available_bits(scenario.legs, scenario.loads, *transfer_window(run, result))
     carried = result.leg_bytes or [0] * len(bits)
     pairs = [*zip(carried, bits, strict=True)]
     shares = tuple(8 * count / could if could else math.nan for count, could in pairs)
@@ -259,7 +259,7 @@ def loads(run: Path) -> Loads:
 
 def _why_unused(run: Path, scenario: Scenario, result: RunResult, leg: int) -> str:
     """Return why a leg carried nothing, by what the transport and the elements counted."""
-    if not available_bits(scenario, *transfer_window(run, result))[leg - 1]:
+    if not available_bits(scenario.legs, scenario.loads, *transfer_window(run, result))[leg - 1]:
         return "it was down"
     if use := result.details.get(PATH_USE, {}).get(str(leg)):
         return PATH_WORDS.get(use, "its path had little to carry")

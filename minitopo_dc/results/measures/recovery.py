@@ -170,7 +170,7 @@ def _recovery(
     for start in (begin, *time_s[time_s > begin]):  # a window begins then or at a sample
         if start + WINDOW_S > min(until, time_s[-1]):
             break
-        bits = available_bits(scenario, start, start + WINDOW_S)
+        bits = available_bits(scenario.legs, scenario.loads, start, start + WINDOW_S)
         capacity = sum(bits[leg - 1] for leg in legs)
         got = np.interp(start + WINDOW_S, time_s, carried) - np.interp(start, time_s, carried)
         enough = bool(capacity and got >= ENOUGH * capacity)

@@ -47,7 +47,7 @@ def link_utilisation(run: Path, result: RunResult | None = None) -> list[float]:
             float(np.interp(end, rows["time_s"], rows["delivered_bytes"]))
             for _, rows in leg_series(run).groupby("leg")
         ]
-    available = available_bits(scenario, start, end)
+    available = available_bits(scenario.legs, scenario.loads, start, end)
     return [8 * count / bits for count, bits in zip(carried, available, strict=True)]
 
 

@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from minitopo_dc.real.element import loop as loop_module
 from minitopo_dc.real.element import radio_link
 from minitopo_dc.real.element.loop import ElementError
-from minitopo_dc.real.element.radio_link import BUDGET, Cable, RadioInterface, Tap, read_ends
+from minitopo_dc.real.element.radio_link import BUDGET, Cable, Tap, TapEnd, read_ends
 from minitopo_dc.scenario import LegDirection
 from tests.real.element.fakes import MS, Clock
 
 HEADER = bytes(14)
-ENDS = [RadioInterface("left", 1, ""), RadioInterface("right", 2, "")]
+ENDS = [("left", 1, ""), ("right", 2, "")]
 RADIO: dict[str, Any] = {"rate_mbps": 8, "delay_ms": 10, "jitter_ms": 0}
 """1 byte a us."""
 NET_DEV = """\
@@ -38,8 +38,8 @@ h1-eth01:    1       1    1    1    0     0          0         0        1       
 class FakeTap:
     """An interface: what its host sends, and what it receives."""
 
-    def __init__(self, end: RadioInterface) -> None:
-        self.interface = end.interface
+    def __init__(self, end: TapEnd) -> None:
+        self.interface, *_ = end
         self.sent: deque[bytes] = deque()
         self.received: list[bytes] = []
         self.up, self.closed = True, False
@@ -312,7 +312,7 @@ def test_whatever_is_ordered_each_line_has_one_answer_of_one_line(lines: list[by
 def test_an_end_is_a_name_a_process_and_an_address_and_others_are_refused(
     arguments: list[str],
 ) -> None:
-    ends = [RadioInterface("h1-eth0", 17, "00:00:00:00:00:0a"), RadioInterface("h2-eth0", 18, "")]
+    ends = [("h1-eth0", 17, "00:00:00:00:00:0a"), ("h2-eth0", 18, "")]
     assert read_ends(["h1-eth0,17,00:00:00:00:00:0a", "h2-eth0,18,"]) == ends
     with pytest.raises(ElementError, match="must be NAME,PID,MAC NAME,PID,MAC"):
         read_ends(arguments)
@@ -327,7 +327,7 @@ def test_a_process_with_wrong_arguments_says_so_in_one_line_and_fails() -> None:
 
 def test_a_process_that_is_gone_is_one_error() -> None:
     with pytest.raises(ElementError, match="interface h1-eth0: No such file or directory"):
-        Tap(RadioInterface("h1-eth0", 2**22 + 1, ""))
+        Tap(("h1-eth0", 2**22 + 1, ""))
 
 
 def test_drops_are_those_of_the_interface_s_own_row_and_of_what_it_transmits(
