@@ -15,7 +15,7 @@ import socket
 import struct
 import termios
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -201,6 +201,14 @@ def socket_with_peer(peer: tuple[str, int]) -> socket.socket | None:
             pass  # not connected
         connection.close()
     return None
+
+
+def shut_down_all() -> None:
+    """End all connections of this process, with what they have not sent yet."""
+    for connection in _process_sockets():
+        with closing(connection), suppress(OSError):  # which is not connected
+            if connection.family != socket.AF_UNIX:  # by these an event loop wakes itself
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 def _process_sockets() -> Iterator[socket.socket]:

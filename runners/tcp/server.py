@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
+import signal
 import socket
 import ssl
 import sys
@@ -32,6 +33,7 @@ from minitopo_dc.runners.base import Transfer, get_runner
 from minitopo_dc.runners.processes.kernel_socket import (
     TcpProtocol,
     set_congestion_control,
+    shut_down_all,
     tcp_socket,
 )
 from minitopo_dc.runners.tcp.http2 import FIRST_WINDOW_BYTES, WINDOW_BYTES
@@ -276,12 +278,28 @@ def serve_requests(
         # hypercorn (0.18) ends with either when a client still sends while the server closes: with
         # KeyError when a request that it refuses has come together with the request's body.
         try:
-            runner.run(serve(application, config))  # type: ignore[arg-type]
+            runner.run(_serve(application, config))
         except* ssl.SSLError as errors:
             if errors.subgroup(_is_failure):
                 raise
         except* KeyError:
             pass
+
+
+async def _serve(application: Application, config: Config) -> None:
+    """Serve until a signal comes, and at most `CLOSE_S` longer.
+
+    A server that has data to send may never learn that the client of an MPTCP connection has gone.
+    """
+    loop, signalled = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, signalled.set)
+
+    async def ending() -> None:
+        await signalled.wait()
+        loop.call_later(CLOSE_S, shut_down_all)
+
+    await serve(application, config, shutdown_trigger=ending)  # type: ignore[arg-type]
 
 
 def _is_failure(error: BaseException) -> bool:

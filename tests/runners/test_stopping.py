@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import socket
 import ssl
+from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 
 from minitopo_dc.runners.aioquic.client import AioquicClient, make_client
+from minitopo_dc.runners.processes import kernel_socket
 from minitopo_dc.runners.tcp import server
 from minitopo_dc.runners.tcp.server import Application, Message
 from minitopo_dc.workloads import Download
@@ -83,6 +87,41 @@ def test_a_server_stops_when_its_client_has_gone(*, hangs: bool) -> None:
     assert len(sent) == 3 or not hangs
 
 
+def test_a_server_s_connections_are_cut_off_a_while_after_its_signal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cut_off = asyncio.Event()
+
+    async def serve(*_: object, shutdown_trigger: Callable[[], Awaitable[None]]) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        await shutdown_trigger()
+        assert not cut_off.is_set()
+        await asyncio.wait_for(cut_off.wait(), 30)  # as for a client that has gone without a word
+
+    monkeypatch.setattr(server, "serve", serve)
+    monkeypatch.setattr(server, "shut_down_all", cut_off.set)
+    monkeypatch.setattr(server, "CLOSE_S", 0.01)
+    listener = server.listen("127.0.0.1", 0, "tcp", "cubic")
+    server.serve_requests(listener, Application(), Path("certificate"), Path("key"))
+
+
+def test_a_connection_whose_peer_reads_nothing_can_be_cut_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        peer = socket.create_connection(listener.getsockname())
+        connection, _ = listener.accept()
+    with peer, connection:
+        connection.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            while connection.send(b"0" * 1_000_000):
+                pass
+        monkeypatch.setattr(kernel_socket, "_process_sockets", lambda: [connection.dup()])
+        kernel_socket.shut_down_all()
+        with pytest.raises(BrokenPipeError):
+            connection.send(b"0")
+
+
 LATE = ssl.SSLError()
 LATE.reason = "APPLICATION_DATA_AFTER_CLOSE_NOTIFY"
 
@@ -100,7 +139,7 @@ LATE.reason = "APPLICATION_DATA_AFTER_CLOSE_NOTIFY"
 def test_what_hypercorn_raises_of_a_late_request_is_no_failure(
     error: Exception, fails: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def serve(*_: object) -> None:
+    async def serve(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr(server, "serve", serve)
