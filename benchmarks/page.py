@@ -81,14 +81,15 @@ def _parts(form: Form) -> dict[str, float]:
     def mark(name: str) -> None:
         times.append((name, time.process_time()))
 
-    with scratch() as place:
+    tab = Tab(print)
+    with scratch() as place, tab.turn():
         ways = form.ways()
         _ = form.query(), form.command(), form.python(), form.yaml()
         mark("words")
         for name, scenario in ways.items():
             perform(scenario, place / name, Retries())
         mark("runs")
-        made = next(comparisons(ways, form.seeds()[:1], place / "runs", Tab(print)))
+        made = next(comparisons(ways, form.seeds()[:1], place / "runs", tab))
         mark("table")
         _ = made.sentence
         mark("verdict")

@@ -39,6 +39,7 @@ from minitopo_dc.numbers import significant
 from minitopo_dc.plots import theme
 from minitopo_dc.pool import Killed, Pool
 from minitopo_dc.results import client_rate, leg_series
+from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.account import reordering_wait_ms
 from minitopo_dc.results.tables.runs import LEG_BYTES
 from minitopo_dc.runs.perform import Retries
@@ -451,7 +452,8 @@ def _rates(axes: Axes, runs: Mapping[str, Mapping[Any, Any]], directory: Path) -
 
 
 def _losses(axes: Axes, runs: Mapping[str, Path]) -> None:
-    plots.packets(runs, ax=axes).set_title("where packets were lost")
+    direction = next((load_as_run(run).loads[0] for run in runs.values()), None)  # that of all
+    plots.packets(runs, direction=direction, ax=axes).set_title("where packets were lost")
     if (legend := axes.get_legend()) is not None:  # the colours are those above
         legend.remove()
 
