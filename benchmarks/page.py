@@ -33,7 +33,7 @@ MOVES, SHORT_MOVES, TABS, ANSWERS = 50, 500, 10, 10
 RUNNING, PICTURE, ALL_SEEDS = "running", "from the change to the picture", "s to that of 3 seeds"
 """What the page says after a move, with the picture of the first seed, and with that of all."""
 PATIENCE_MS = 120_000
-LOT = 25
+LOT, READ_EVERY = 25, 50
 SETTLED_S = 3.0
 """How long the processes are left alone before their memory is read."""
 
@@ -114,10 +114,11 @@ def _measured(address: str, pid: int, chosen: argparse.Namespace) -> dict[str, A
         field = page.locator(".size input[type=text]")
         field.fill("0.1")
         field.press("Enter")
-        before = _memory_mb(pid)
+        memory = [_memory_mb(pid)]
         for number in _shown(chosen.short_moves, "short move"):
             _moved(page, number)
-        after = _memory_mb(pid)
+            if (number + 1) % READ_EVERY == 0:
+                memory.append(_memory_mb(pid))
         together = _together(page, address, chosen.tabs) if chosen.tabs else []
         browser.close()
     return {
@@ -127,8 +128,7 @@ def _measured(address: str, pid: int, chosen: argparse.Namespace) -> dict[str, A
         **_quantiles("all_seeds", whole),
         "load_1_min": round(os.getloadavg()[0], 1),
         "short_moves": chosen.short_moves,
-        "memory_before_mb": before,
-        "memory_after_mb": after,
+        f"memory_mb_every_{READ_EVERY}": memory,
         "tabs_s": together,
     }
 

@@ -10,7 +10,6 @@ deeper than `MAX_DEPTH`, and aliases that stand for more than `MAX_NODES` values
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from itertools import chain
@@ -24,8 +23,6 @@ from yaml.resolver import Resolver
 
 from minitopo_dc.numbers import is_plain
 
-HALF = re.compile("[\ud800-\udfff]")
-"""A surrogate code point alone, which an escape can write: no UTF-8 has it, so no file can."""
 MAX_CHARACTERS = 500_000
 """The most characters of a file: far above any scenario or campaign; PyYAML takes up to 10 s for so
 many."""
@@ -60,8 +57,6 @@ class _Loader(Composer, CParser, SafeConstructor, Resolver):
         self._depth += 1
         node = super().compose_node(parent, index)
         self._depth -= 1
-        if isinstance(node, yaml.ScalarNode) and HALF.search(node.value):
-            _fail(f"{node.value[:60]!a}: half a character", node.start_mark)
         if self._has_anchors:  # else the text is as long as what it stands for
             self._sizes[id(node)] = 1 + self._size_within(node)
         return node

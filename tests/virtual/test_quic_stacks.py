@@ -76,6 +76,14 @@ def test_more_legs_than_picoquic_has_paths_are_refused(tmp_path: Path) -> None:
 
 
 @each_stack
+def test_small_answers_are_not_the_bandwidth_of_a_path(tmp_path: Path, stack: str) -> None:
+    workload = {"kind": "under-load", "idle_s": 1, "warm_up_s": 0.5, "duration_s": 2.5}
+    fields = {"congestion_control": "bbr3" if stack == "noq" else "bbr", "workload": workload}
+    result = run(tmp_path, stack, **sp(stack), **fields)
+    assert result.details["load_mbps"] > 15  # of 20
+
+
+@each_stack
 def test_over_ipv6_a_path_a_leg_carries_data(tmp_path: Path, stack: str) -> None:
     result = run(tmp_path, stack, ip_version=6)
     assert min(path["bytes_sent"] for path in result.details["paths"]) > 100_000

@@ -29,7 +29,7 @@ from minitopo_dc.quic.stack import HEADER, Stack
 
 CRATE = "noq-proto"
 PATCH = f"{CRATE}-1.4.0.patch"
-"""More gaps in a stream than 1,024 do not end a connection, and BBRv3 can be given a seed."""
+"""What it mends is in docs/noq.md."""
 OLDEST_RUST = (1, 88)
 """The oldest Rust with which noq-proto 1.4.0 compiles (its rust-version)."""
 TARGET = "target"
