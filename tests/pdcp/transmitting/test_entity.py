@@ -119,6 +119,17 @@ def test_data_recovery_keeps_the_latest_pdus_of_a_leg() -> None:
     assert (again, recovery.resent, recovery.has_more) == (["b", "c"], 2, False)
 
 
+def test_a_pdu_is_sent_again_until_its_discard_timer_ends() -> None:
+    recovery = Recovery[str](2, most=2, discard_timer=10)
+    recovery.sent(1, Pdu("a", 100, count=0, arrived=8))
+    recovery.leg_lost(1, {0}, 0)
+    first = recovery.first(17)
+    assert first is not None
+    assert first.sdu == "a"
+    assert recovery.first(18) is None
+    assert recovery.not_resent == 1
+
+
 def test_an_sdu_that_a_policy_drops_uses_up_its_count() -> None:
     entity = TransmittingEntity[str](sn_format(12), Blind(), legs=2)
     entity.push("a", 1, 0)
