@@ -196,8 +196,8 @@ def check_real(scenario: Scenario) -> None:
         except SettingsError as error:
             raise SettingsError(f"{where}: {error}") from None
     ways: tuple[tuple[Direction, str], ...] = (("downlink", ""), ("uplink", "uplink: "))
+    flows, version, legs = scenario.resolved_flows, scenario.ip_version, len(scenario.legs)
     for direction, where in ways:
-        flows, version, legs = scenario.resolved_flows, scenario.ip_version, len(scenario.legs)
         for _, bearer in bearers_of(flows, direction, version, legs, alone=not scenario.flows):
             try:
                 check_kernel_bearer(bearer["pdcp"], len(bearer["legs"]))
