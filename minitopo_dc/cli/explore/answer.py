@@ -309,53 +309,6 @@ def _until(most_s: float, is_old: Callable[[], bool], since: list[float]) -> flo
     return min(most_s, since[0] + PATIENCE_S) if since else most_s
 
 
-class Newest:
-    """Answers the newest request in a thread of its own; those that came before it are dropped.
-
-    Args:
-        answer: gets a request, and a function that tells whether a newer one waits.
-    """
-
-    def __init__(self, answer: Callable[[Any, Callable[[], bool]], None]) -> None:
-        self._answer, self._changed = answer, Condition()
-        self._waiting: list[Any] = []
-        self._thread: Thread | None = None
-        self._is_closed = False
-
-    def ask(self, request: Any) -> None:
-        """Have a request answered, in place of one that waits."""
-        with self._changed:
-            self._waiting = [request]
-            if self._thread is None and not self._is_closed:
-                self._thread = Thread(target=self._work, daemon=True)
-                self._thread.start()
-
-    def settle(self) -> None:
-        """Wait until the newest request is answered."""
-        thread = self._thread
-        if thread is not None:
-            thread.join()
-
-    def close(self) -> None:
-        """End what is under way, and answer nothing more."""
-        with self._changed:
-            self._is_closed, self._waiting = True, []
-
-    def _is_old(self) -> bool:
-        return self._is_closed or bool(self._waiting)
-
-    def _work(self) -> None:
-        while (request := self._next()) is not None:
-            self._answer(request, self._is_old)
-
-    def _next(self) -> Any:
-        with self._changed:
-            if self._waiting:
-                return self._waiting.pop()
-            self._thread = None
-            return None
-
-
 SIZE_INCHES, DOTS_PER_INCH = (9.0, 8.0), 100
 NO_LAYOUT: Any = "none"
 MARGINS = {
