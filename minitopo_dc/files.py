@@ -13,9 +13,9 @@ import json
 import re
 import secrets
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import _lru_cache_wrapper, cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from io import BufferedReader
 from itertools import accumulate
@@ -23,7 +23,7 @@ from pathlib import Path
 from posix import fstat, fsync, strerror
 from posix import stat as stat_of
 from posixpath import islink
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from minitopo_dc.errors import InputError, MinitopoDcError
 
@@ -238,6 +238,26 @@ def parse_json(text: str) -> Any:
     return value
 
 
+Read = TypeVar("Read")
+_CACHES: Final[list[_lru_cache_wrapper[Any]]] = []
+
+
+def kept(most: int) -> Callable[[Callable[..., Read]], _lru_cache_wrapper[Read]]:
+    """Cache what a function reads of runs' files, of the last `most` calls, until `forget_runs`."""
+
+    def keep(read: Callable[..., Read]) -> _lru_cache_wrapper[Read]:
+        _CACHES.append(lru_cache(most)(read))
+        return _CACHES[-1]
+
+    return keep
+
+
+def forget_runs() -> None:
+    """Forget what was read of runs, as their files are removed."""
+    for cached in _CACHES:
+        cached.cache_clear()
+
+
 VERSION_FILE: Final = "data-model.json"
 DATA_MODEL: Final = 3
 """The version that this program writes and reads."""
@@ -276,7 +296,7 @@ def check_version(directory: Path) -> None:
         _check(directory, path, (status.st_ino, status.st_size, status.st_mtime_ns))
 
 
-@lru_cache(KNOWN_VERSIONS)
+@kept(KNOWN_VERSIONS)
 def _check(directory: Path, path: Path, _version: tuple[int, ...]) -> None:
     """Check a version through a cache, as each file of a directory asks for it."""
     try:

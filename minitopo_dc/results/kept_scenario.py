@@ -23,6 +23,7 @@ from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import (
     CsvFile,
     check_version,
+    kept,
     parse_json,
     read_bytes,
     read_text,
@@ -89,7 +90,7 @@ def load_as_run(run: Path) -> Scenario:
     return scenario.model_copy(update={"legs": legs, "real": real, "cells": cells})
 
 
-@lru_cache(maxsize=KEPT)
+@kept(KEPT)
 def _load_once(run: Path, name: str, _version: tuple[int, int]) -> Scenario:
     """Read a run's scenario through a cache, as each of its measures asks for it."""
     return load_recorded(run, name)

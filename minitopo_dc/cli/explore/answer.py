@@ -35,6 +35,7 @@ from minitopo_dc.campaign.executors import Results, Scenarios, perform, pooled
 from minitopo_dc.cli.explore.form import Form
 from minitopo_dc.clocks import build_missing
 from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.files import forget_runs
 from minitopo_dc.numbers import significant
 from minitopo_dc.plots import theme
 from minitopo_dc.pool import Killed, Pool
@@ -370,6 +371,7 @@ def svg_of(comparison: Comparison) -> bytes:
     with mpl.rc_context({"svg.fonttype": "none"}):
         canvas: Any = FigureCanvasSVG(draw(comparison)[0, 0].figure)
         canvas.print_svg(file)  # `savefig` would draw it twice
+    forget_runs()  # nobody tells the process that draws when their files go
     return file.getvalue()
 
 

@@ -33,8 +33,8 @@ from minitopo_dc.cli.options.rows import base_scenario
 from minitopo_dc.cli.screen import new_directory, save_comparison
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import SettingsError
+from minitopo_dc.files import forget_runs
 from minitopo_dc.results.kept_scenario import load_as_run
-from minitopo_dc.results.tables.runs import forget_results
 from minitopo_dc.runners.quic import transports_of
 from minitopo_dc.runs.needs import cautions, primary_leg
 from minitopo_dc.scenario import Scenario
@@ -262,7 +262,7 @@ class Page:
 def _remove(place: Path) -> None:
     """Remove runs, and what is kept of them beside their files."""
     shutil.rmtree(place, ignore_errors=True)
-    forget_results()
+    forget_runs()
 
 
 def _spelt(form: Form) -> Form:

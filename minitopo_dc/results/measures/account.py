@@ -17,13 +17,13 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from minitopo_dc.fields import Direction
+from minitopo_dc.files import kept
 from minitopo_dc.numbers import significant
 from minitopo_dc.results.files import ResultError, read_mapping
 from minitopo_dc.results.kept_scenario import load_as_run
@@ -55,7 +55,7 @@ def counters(path: Path, part: str) -> dict[int, dict[str, Any]]:
     return _read(path, part, version)
 
 
-@lru_cache(maxsize=8)
+@kept(8)
 def _read(path: Path, part: str, _version: int) -> dict[int, dict[str, Any]]:
     """Return the counters of a summary; keep the last ones.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from heapq import heappop, heappush
 from pathlib import Path
 from typing import Final, Literal
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from minitopo_dc.files import kept
 from minitopo_dc.results.files import ResultError, read_csv, read_numbers, to_numbers
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.qlog import PROTECTED, RECEIVED, Event, qlog_events
@@ -83,7 +83,7 @@ def part_delay_ms(run: Path, name: str) -> float:
     return float(np.quantile(known, QUANTILES[quantile])) if len(known) else math.nan
 
 
-@lru_cache(maxsize=1)
+@kept(1)
 def _read(run: Path, _version: int) -> pd.DataFrame:
     """Read the file of the last run that was asked for, from which several measures come."""
     if not (run / FILE).exists():
@@ -214,7 +214,7 @@ def _answers(run: Path) -> npt.NDArray[np.float64]:
         raise ResultError(f"{run / REQUESTS}: {error.strerror}") from None
 
 
-@lru_cache(KEPT)
+@kept(KEPT)
 def _answers_ms(run: Path, _version: int) -> npt.NDArray[np.float64]:
     delays = read_numbers(run, REQUESTS, ["delay_ms"])["delay_ms"].to_numpy(dtype=float)
     if not len(delays):

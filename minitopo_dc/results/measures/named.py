@@ -11,13 +11,14 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
 from minitopo_dc.errors import InputError, did_you_mean
+from minitopo_dc.files import kept
 from minitopo_dc.numbers import short, significant
 from minitopo_dc.registry import enter
 from minitopo_dc.results.files import naming
@@ -129,7 +130,7 @@ def run_measures(*names: str) -> Callable[[Read], Read]:
     return register
 
 
-@lru_cache(4096)
+@kept(4096)
 def _added(read: Read, run: Path, _version: int) -> Mapping[str, float]:
     """Return the measures of a run through a cache, as each of them is asked for."""
     return read(run)

@@ -18,6 +18,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import minitopo_dc as dc
+from minitopo_dc import files
 from minitopo_dc.campaign.store import make_table
 from minitopo_dc.cli import explore as package
 from minitopo_dc.cli.explore import answer
@@ -25,6 +26,7 @@ from minitopo_dc.cli.explore.answer import Tab, Turns, draw, picture_of, svg_of
 from minitopo_dc.cli.explore.fields import WORKLOADS, ComparedFields, TransferFields
 from minitopo_dc.cli.explore.form import Form
 from minitopo_dc.cli.explore.page import Page
+from minitopo_dc.files import check_version
 from minitopo_dc.pool import Killed
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.perform import Retries
@@ -174,6 +176,15 @@ def test_of_many_changes_only_what_the_last_one_made_is_kept(page: Page) -> None
         page.settle()
         before = before or kept()
     assert kept() == before
+
+
+@needs_picoquic
+def test_the_process_that_draws_keeps_nothing_of_the_runs_that_it_has_read(page: Page) -> None:
+    assert page.comparison is not None
+    check_version(page.comparison.directory)
+    assert files._check.cache_info().currsize
+    svg_of(page.comparison)
+    assert {cached.cache_info().currsize for cached in files._CACHES} == {0}
 
 
 @needs_picoquic
