@@ -12,6 +12,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -169,19 +170,55 @@ def _like_this_python() -> tuple[str, ...]:
 
 
 NEVER = (1 << 63) - 1
-"""As in C: no time."""
+"""As in C: no time, or no limit."""
 MOST = 1 << 61
 """The largest number that goes down to C: of ns 73 years, of bytes 2 EB."""
 
 
 def from_c_time(time: int) -> int | None:
-    """Return a time of C's as one of Python's (ns), where never is None."""
+    """Return a time of C's as one of Python's (ns), where None is never."""
     return None if time == NEVER else time
 
 
-def to_c_time(time: int | None) -> int:
-    """Return a time of Python's as one of C's, where None is never; the latest times are cut."""
-    return NEVER if time is None else min(time, NEVER - 1)
+def to_c(number: int | None) -> int:
+    """Return a time or a limit as C has it: None is never, and what is beyond any run is cut."""
+    return NEVER if number is None else min(number, MOST)
+
+
+def struct_of(kind: str, settings: object) -> Any:
+    """Return C's struct of a kind, with what settings have under the names of its members.
+
+    A method is called, and of a sequence where C has a number it is the length.
+    """
+    ffi = library().ffi
+    return ffi.new(f"{kind} *", _members(ffi.typeof(kind), settings))
+
+
+def _members(kind: Any, settings: object) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for name, member in kind.fields:
+        value = getattr(settings, name)
+        value = value() if callable(value) else value
+        if member.type.kind == "struct":
+            members[name] = {} if value is None else _members(member.type, value)
+        elif member.type.kind == "array" or isinstance(value, float):
+            members[name] = value
+        else:
+            members[name] = to_c(len(value) if isinstance(value, str) else value)
+    return members
+
+
+def counted(kind: type, counters: Any, legs: int = 0) -> dict[str, Any]:
+    """Return the fields of a dataclass of statistics that C counts, of each leg in a tuple."""
+    names = _counted_names(kind, library().ffi.typeof(counters).item)
+    values = ((name, getattr(counters, name)) for name in names)
+    return {name: it if isinstance(it, int) else tuple(it[0:legs]) for name, it in values}
+
+
+@functools.cache
+def _counted_names(kind: Any, struct: Any) -> list[str]:
+    members = dict(struct.fields)
+    return [it.name for it in fields(kind) if it.name in members]
 
 
 def random_state(rng: Random) -> Any:
@@ -192,8 +229,3 @@ def random_state(rng: Random) -> Any:
 def disown(made: Any) -> None:
     """Leave what Python has made in C to other C code, which frees it."""
     library().ffi.gc(made, None)
-
-
-def native_limit(limit: int | None) -> int:
-    """Return a limit as C has it, where None is a limit that is never reached."""
-    return MOST if limit is None else min(limit, MOST)

@@ -7,7 +7,7 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from minitopo_dc.native.library import from_c_time, library, to_c_time
+from minitopo_dc.native.library import from_c_time, library, to_c
 from minitopo_dc.native.pdcp import NativeTransmitter
 from minitopo_dc.router.native import (
     NativeLegDriver,
@@ -166,7 +166,7 @@ class NativeTimer(LoopTimer):
 
     def set(self, moment: int | None) -> None:
         """Fire at `moment` (ns) instead of when it was set for before; None: not at all."""
-        self._lib.python_timer_set(self._pointer, to_c_time(moment))
+        self._lib.python_timer_set(self._pointer, to_c(moment))
 
 
 class NativeHost(EndHost):
@@ -230,8 +230,8 @@ class NativeHost(EndHost):
             raise LookupError("a datagram that no flow of this host takes")
         moment = self._in_c.resume(self.now, has_events=why == lib.STEP_EVENTS)
         self._tell_due()
-        return to_c_time(moment)
+        return to_c(moment)
 
     def _tell_due(self) -> None:
-        due = to_c_time(self._in_c.due)
+        due = to_c(self._in_c.due)
         self._native.lib.host_due(self._pointer, due, self._in_c.ended)

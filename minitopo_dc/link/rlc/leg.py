@@ -389,7 +389,7 @@ class RlcLeg(QueuedLeg[T]):
     def _report(self, now: int) -> None:
         """Let the receiver report at `now` (ns), unless a report to come has what it knows."""
         shown, last = self._shown, self._shown[SLOT]
-        if self._other is None or self._rlc.mode == "um" or now <= last:
+        if self._other is None or not self._rlc.acknowledged or now <= last:
             return
         slot = self._other._slots.following(max(now, last + self._rlc.status_prohibit_ns))
         bits = 8 * (STATUS_BYTES + NACK_BYTES * self._nacks)
@@ -415,7 +415,7 @@ class RlcLeg(QueuedLeg[T]):
         self._nacks += 1
         for sdu in dict.fromkeys(sdu for sdu, _ in block.segments):
             sdu.retransmitted += 1
-            if self._rlc.mode == "um" or sdu.retransmitted > self._rlc.max_retx_threshold:
+            if not self._rlc.acknowledged or sdu.retransmitted > self._rlc.max_retx_threshold:
                 self._lose(sdu)
         for segment in block.segments:
             if not segment[0].gone:

@@ -156,6 +156,11 @@ class RlcParameters:
         if self.discard_ns is not None and self.discard_ns < 1:
             raise ValueError(f"discard_ns = {self.discard_ns} (allowed: 1 or more, or none)")
 
+    @property
+    def acknowledged(self) -> bool:
+        """Return whether RLC sends again what HARQ gave up."""
+        return self.mode == "am"
+
     def slot_lead_ns(self) -> int:
         """Return in what time (ns) the mean rate passes what two of the largest slots carry.
 

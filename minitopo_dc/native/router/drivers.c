@@ -84,8 +84,10 @@ void leg_driver_push(leg_driver *self, void *packet, int64_t number, int size)
 
 static void put_on_legs(transmit_driver *self)
 {
-    while (pdu_ring_count(&self->entity->ready))
-        self->of->put(self, pdu_ring_pop(&self->entity->ready));
+    pdu next;
+
+    while (transmit_poll(self->entity, &next))
+        self->of->put(self, next);
 }
 
 /* Put on the legs what they take now. */
@@ -147,10 +149,10 @@ void transmit_driver_changed(transmit_driver *self, int64_t now)
 static void deliver(void *owner)
 {
     receive_driver *self = owner;
+    void *sdu;
 
-    receive_settle(self->entity, self->of->now);
-    while (packet_ring_count(&self->entity->ready) && !self->of->failed)
-        self->delivered_bytes += self->of->deliver(packet_ring_pop(&self->entity->ready));
+    while (!self->of->failed && receive_poll(self->entity, self->of->now, &sdu))
+        self->delivered_bytes += self->of->deliver(sdu);
     timer_set(&self->timer, receive_next_timeout(self->entity));
 }
 
