@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from operator import attrgetter
 from random import Random
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from minitopo_dc.link.capacity import Capacity, RateCapacity
 from minitopo_dc.link.discipline import LegPacket
@@ -155,22 +155,32 @@ def _rates(capacity: Capacity) -> Iterator[tuple[int, int]]:
 
 
 T = TypeVar("T")
+Served = Callable[[Any, int, int, int, int], None]
+"""Takes a packet that passes on to propagation, and when (ns) it joined the queue, when its
+transmission began, when all of it was sent once, and when the receiver had it, in order."""
 _arrival = attrgetter("arrival")
 
 
 class Propagation(Generic[T]):
-    """Packets in propagation.
+    """Packets in propagation, the k-th of which has the k-th draw of the delay.
 
     They keep their order: none arrives before one put in earlier, whatever its delay. With
     `reorder` they overtake, as with netem: each arrives at its own time, equal times in order.
     """
 
-    __slots__ = ("_latest", "_packets", "reorder", "taken_bytes", "taken_packets")
+    __slots__ = (
+        *("_latest", "_packets", "_rng", "delay", "lost_packets", "reorder", "served"),
+        *("taken_bytes", "taken_packets"),
+    )
 
-    def __init__(self, *, reorder: bool) -> None:
+    def __init__(self, delay: DelayModel, rng: Random, *, reorder: bool) -> None:
+        self.delay = delay
         self.reorder = reorder
+        self.served: Served | None = None
+        self._rng = rng
         self._packets: deque[LegPacket[T]] = deque()
         self._latest = 0  # arrival, ns
+        self.lost_packets = 0
         self.taken_packets = 0
         self.taken_bytes = 0
 
@@ -178,8 +188,30 @@ class Propagation(Generic[T]):
         """Return the number of packets in propagation."""
         return len(self._packets)
 
-    def put(self, packet: LegPacket[T], arrival: int) -> None:
-        """Take in a packet that would arrive at `arrival` (ns)."""
+    def draw(self) -> int:
+        """Return the delay of the next packet (ns)."""
+        return self.delay.sample(self._rng)
+
+    def send(
+        self, packet: LegPacket[T], begun: int, carried: int, now: int, *, delay: int | None = None
+    ) -> None:
+        """Lose a packet that begins at `now` (ns) if it is to be lost, else take it in.
+
+        Args:
+            packet: of the leg's.
+            begun: when its transmission began (ns).
+            carried: when all of it was sent once (ns).
+            now: when the receiver had it, in order.
+            delay: a delay that was drawn for it before (ns).
+        """
+        if packet.lost:
+            self.lost_packets += 1
+            return
+        if self.served is not None:
+            self.served(packet.packet, packet.pushed, begun, carried, now)
+        self._put(packet, now + (self.draw() if delay is None else delay))
+
+    def _put(self, packet: LegPacket[T], arrival: int) -> None:
         packet.arrival = arrival
         if self.reorder:
             insort(self._packets, packet, key=_arrival)

@@ -75,37 +75,21 @@ def _load(path: Path) -> Any:
 
 
 def connect(module: Any) -> None:
-    """Register what the extension calls (`CALLED`)."""
+    """Register what the extension calls (`CALLED`): methods of the objects of its handles."""
     ffi = module.ffi
     thing: Any = ffi.from_handle
 
     def keep(_kind: type, error: BaseException, traceback: TracebackType) -> None:
         thing(traceback.tb_frame.f_locals["handle"]).fail(error)
 
-    @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
-    def python_fire(handle: Any) -> None:
-        """Let a timer act, as its moment has come."""
-        thing(handle).fire()
+    def calling(method: str) -> Callable[..., Any]:
+        def call(handle: Any, *arguments: Any) -> Any:
+            return getattr(thing(handle), method)(*arguments)
 
-    @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
-    def python_deliver(handle: Any, token: int, ecn: int) -> None:
-        """Hand a packet that has arrived, and may arrive again, to its network."""
-        thing(handle).deliver(token, ecn)
+        return call
 
-    @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
-    def python_forget(handle: Any, token: int) -> None:
-        """Tell a network of a packet that will not arrive any more."""
-        thing(handle).forget(token)
-
-    @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
-    def python_step(handle: Any, why: int) -> int:
-        """Let a host act on what is due; return when to step again (ns)."""
-        return int(thing(handle).step(why))
-
-    @ffi.def_extern(onerror=keep, error=-1)  # type: ignore[untyped-decorator]
-    def python_ask(handle: Any, now: int, size: int, answer: Any) -> int:
-        """Let a split policy write the legs of an SDU; return how many they are."""
-        return int(thing(handle).ask(now, size, answer))
+    for method, error in CALLS.items():
+        ffi.def_extern(f"python_{method}", error, keep)(calling(method))
 
 
 WARNINGS = ("-Wall", "-Wextra")
@@ -117,13 +101,14 @@ FLAGS = (
 """No fused multiplication: results are those of Python's floats on every processor."""
 FAST = ("-O3", "-flto")
 CALLED = """
-extern "Python" void python_fire(void *timer);
-extern "Python" void python_deliver(void *network, int64_t token, int ecn);
-extern "Python" void python_forget(void *network, int64_t token);
-extern "Python" int64_t python_step(void *host, int why);
+extern "Python+C" void python_fire(void *timer);
+extern "Python+C" void python_deliver(void *network, int64_t token, int ecn);
+extern "Python+C" void python_forget(void *network, int64_t token);
+extern "Python+C" int64_t python_step(void *host, int why);
 extern "Python" int python_ask(void *policy, int64_t now, int size, int *answer);
 """
-"""What C calls in Python (`connect`)."""
+CALLS = {"fire": None, "deliver": None, "forget": None, "step": 0, "ask": -1}
+"""What C calls in Python, and what it gets where that raises an error."""
 
 
 def build(say: Callable[[str], None]) -> Path:

@@ -221,7 +221,8 @@ int64_t transmit_next_count(const transmit *self);
 /* A report came: 0 if it is made use of, 1: stale, 2: of COUNTs that were not sent. */
 int transmit_report(transmit *self, int64_t number, const reception *legs, int64_t now);
 
-/* The drivers of a router host's legs and bearers on either clock; who makes one gives away what it drives. */
+/* The drivers of a router host's legs and bearers on either clock; who makes one gives away what it drives. A network
+ * and an element begin with their `router`, and each driver with its `uncarried`. */
 
 typedef struct router router;
 typedef struct leg_driver leg_driver;
@@ -237,9 +238,6 @@ leg_driver *router_leg(router *self, leg *of, int number);
 transmit_driver *router_transmit(router *self, transmit *entity, leg_driver **legs, int count);
 /* `keys` tell the bearer's legs apart where its PDUs arrive: numbers of legs, or indices of interfaces. */
 receive_driver *router_receive(router *self, receive *entity, const int *keys, int count);
-const uncarried *leg_driver_uncarried(const leg_driver *self);
-const uncarried *transmit_driver_uncarried(const transmit_driver *self);
-const uncarried *receive_driver_uncarried(const receive_driver *self);
 /* The leg was changed from outside: find its next moment anew. */
 void leg_driver_rearm(leg_driver *self);
 /* Legs went down or up, or got another rate, or the receiver reported. */
@@ -253,20 +251,11 @@ typedef struct python_timer python_timer;
 typedef struct flow flow;
 typedef struct host host;
 
-/* What Python does; the first argument is the network's, the timer's, or the host's own handle. */
-typedef struct {
-    void (*fire)(void *timer);
-    void (*deliver)(void *network, int64_t token, int ecn);
-    void (*forget)(void *network, int64_t token);
-    int64_t (*step)(void *host, int why); /* when to step again */
-} python_calls;
-
 /* Why a host steps in Python: something is due, has happened, or is wrong. */
 enum { STEP_DUE, STEP_EVENTS, STEP_SEND_FAILED, STEP_NO_WAY };
 
-network *network_new(int64_t now, python_calls calls, void *handle);
+network *network_new(int64_t now, void *handle);
 void network_free(network *self);
-router *network_router(network *self);
 
 /* Fire what is due until it is stopped, until `end`, or until nothing is left to do. */
 void network_run(network *self, int64_t end);
@@ -313,13 +302,12 @@ typedef struct {
 /* `netlink`: the socket that all queues are bound to. */
 element *element_new(int netlink);
 void element_free(element *self);
-router *element_router(element *self);
 /* The queue, from 0 to 511 as all, of packets that leave on a leg without a bearer, of a bearer's SDUs or PDUs. */
 void element_leg_queue(leg_driver *self, int queue);
 void element_transmit_queue(transmit_driver *self, int queue);
 void element_receive_queue(receive_driver *self, int queue);
-/* Sockets for what is sent on the leg besides; -1: there is none. */
-void element_leg_raw(leg_driver *self, int ipv4, int ipv6);
+/* Sockets for what is sent on the leg besides, -1: there is none; the capture of what leaves on it, or NULL. */
+void element_leg_out(leg_driver *self, int ipv4, int ipv6, capture *to);
 /* Put a datagram of the element's own on the leg. */
 void element_leg_send(leg_driver *self, const uint8_t *ip, int length, int64_t now);
 /* Have `element_run` come back when a descriptor can be read. */
@@ -343,8 +331,6 @@ const loop_counters *element_loop_counters(const element *self);
 capture *element_capture(element *self, int descriptor, int64_t offset);
 /* Write what is left, for the file is closed now: 0, or the error (errno) that it has or had. */
 int element_capture_end(capture *self);
-/* Capture what leaves on a leg. */
-void element_leg_capture(leg_driver *self, capture *to);
 /* What stands before a bearer's PDUs in captures of its leg at a position: 64 bytes at most. */
 void element_transmit_capture(transmit_driver *self, int position, const uint8_t *start, int length);
 /* The same, and capture what arrives there. */

@@ -91,13 +91,10 @@ class VirtualNativeLoop(VirtualLoop):
         """The flows in C of those that enter it."""
         self._packets: dict[int, Packet] = {}
         self._tokens = 0
-        calls = self._ffi.new("python_calls *")
-        for name in ("fire", "deliver", "forget", "step"):
-            setattr(calls, name, getattr(self.lib, f"python_{name}"))
-        made = self.lib.network_new(START_NS, calls[0], self.handle(self))
+        made = self.lib.network_new(START_NS, self.handle(self))
         self.pointer = self._ffi.gc(made, self.lib.network_free)
         """The network in C."""
-        self.router = self.lib.network_router(made)
+        self.router = self._ffi.cast("router *", made)
 
     def handle(self, of: object) -> Any:
         """Return C's handle of an object, which is valid for as long as the loop lives."""

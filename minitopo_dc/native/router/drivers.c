@@ -61,11 +61,6 @@ leg_driver *router_leg(router *self, leg *of, int number)
     return made;
 }
 
-const uncarried *leg_driver_uncarried(const leg_driver *self)
-{
-    return &self->uncarried;
-}
-
 void leg_driver_rearm(leg_driver *self)
 {
     timer_set(&self->timer, leg_next_timeout(self->leg));
@@ -123,11 +118,6 @@ transmit_driver *router_transmit(router *self, transmit *entity, leg_driver **le
     return made;
 }
 
-const uncarried *transmit_driver_uncarried(const transmit_driver *self)
-{
-    return &self->uncarried;
-}
-
 void transmit_driver_push(transmit_driver *self, void *sdu, int size)
 {
     transmit_push(self->entity, sdu, size, self->of->now);
@@ -175,11 +165,6 @@ receive_driver *router_receive(router *self, receive *entity, const int *keys, i
     begin(self, &made->timer, deliver, made, 0);
     router_own(self, made, receive_driver_free);
     return made;
-}
-
-const uncarried *receive_driver_uncarried(const receive_driver *self)
-{
-    return &self->uncarried;
 }
 
 int64_t receive_driver_bytes(const receive_driver *self)
