@@ -6,6 +6,7 @@ queue and random losses. The modules `leg`, `rlc` and `wifi` implement them.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy, deepcopy
@@ -22,7 +23,7 @@ from minitopo_dc.link.propagation import (
     Propagation,
     Served,
 )
-from minitopo_dc.units import NS_PER_S, QueueLimit
+from minitopo_dc.units import NS_PER_S, QueueLimit, check_within
 
 T = TypeVar("T")
 
@@ -62,10 +63,7 @@ class LegParameters:
     mtu_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an MTU of nothing."""
-        if self.mtu_bytes is not None and self.mtu_bytes < 1:
-            allowed = "allowed: 1 or more, or none for no limit"
-            raise ValueError(f"mtu_bytes = {self.mtu_bytes} ({allowed})")
+        check_within(self, 1, math.inf, "mtu_bytes")
 
 
 @dataclass(slots=True)  # one for each row of a series: frozen, it takes three times as long

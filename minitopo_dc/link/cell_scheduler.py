@@ -19,9 +19,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.link.discipline import nanoseconds
-from minitopo_dc.registry import Registry, UnknownNameError
+from minitopo_dc.registry import Registry
 
 
 class CellUser(NamedTuple):
@@ -36,10 +35,6 @@ class CellUser(NamedTuple):
     number: int
     bits: int
     priority: int
-
-
-class SchedulerError(MinitopoDcError, ValueError):
-    """Error: an unknown scheduler, wrong parameters of one, or a choice that is none."""
 
 
 class CellScheduler:
@@ -77,13 +72,10 @@ def make_scheduler(name: str, parameters: Mapping[str, Any]) -> CellScheduler:
     """Return a new scheduler of this name.
 
     Raises:
-        SchedulerError: no such scheduler, a parameter that it does not have, or one it refuses.
-        InputError: an entry point of this kind is broken.
+        InputError: no such scheduler, a parameter that it does not have, or one it refuses; or an
+            entry point of this kind is broken.
     """
-    try:
-        made: CellScheduler = _SCHEDULERS.make(name, parameters, SchedulerError)
-    except UnknownNameError as error:
-        raise SchedulerError(str(error)) from None
+    made: CellScheduler = _SCHEDULERS.make(name, parameters)
     return made
 
 

@@ -10,6 +10,7 @@ goes through both points.
 
 from __future__ import annotations
 
+import math
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from minitopo_dc.link.capacity import Capacity, RateCapacity
 from minitopo_dc.link.discipline import LegPacket
-from minitopo_dc.units import NS_PER_S, NS_PER_US
+from minitopo_dc.units import NS_PER_S, NS_PER_US, check_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,7 @@ class ConstantDelay:
     delay_ns: int
 
     def __post_init__(self) -> None:
-        """Refuse a negative delay with a ValueError."""
-        _require(self.delay_ns >= 0, "delay_ns", self.delay_ns, "0 or more")
+        check_within(self, 0, math.inf, "delay_ns")
 
     @property
     def mean_ns(self) -> int:
@@ -62,9 +62,7 @@ class NormalDelay:
     sd_ns: int
 
     def __post_init__(self) -> None:
-        """Refuse negative parameters with a ValueError."""
-        _require(self.mean_ns >= 0, "mean_ns", self.mean_ns, "0 or more")
-        _require(self.sd_ns >= 0, "sd_ns", self.sd_ns, "0 or more")
+        check_within(self, 0, math.inf, "mean_ns", "sd_ns")
 
     def sample(self, rng: Random) -> int:
         """Return one drawn delay in ns."""
@@ -84,9 +82,8 @@ class UniformDelay:
     high_ns: int
 
     def __post_init__(self) -> None:
-        """Refuse negative or swapped limits with a ValueError."""
-        _require(self.low_ns >= 0, "low_ns", self.low_ns, "0 or more")
-        _require(self.high_ns >= self.low_ns, "high_ns", self.high_ns, f"{self.low_ns} or more")
+        check_within(self, 0, math.inf, "low_ns")
+        check_within(self, self.low_ns, math.inf, "high_ns")
 
     @property
     def mean_ns(self) -> int:
@@ -100,11 +97,6 @@ class UniformDelay:
 
 DelayModel = ConstantDelay | NormalDelay | UniformDelay
 """A model of the propagation delay, of which `sample` gives one for each packet (ns)."""
-
-
-def _require(right: bool, name: str, value: int, allowed: str) -> None:
-    if not right:
-        raise ValueError(f"{name} = {value} ns (allowed: {allowed})")
 
 
 DelayCurve = Literal["power", "exponential", "linear", "constant"]
@@ -247,8 +239,7 @@ class Bernoulli:
     p: float
 
     def __post_init__(self) -> None:
-        """Refuse a `p` that is no probability with a ValueError."""
-        _require_probability("p", self.p)
+        check_within(self, 0, 1, "p")
 
     def lost(self, rng: Random) -> bool:
         """Return whether the next packet is lost."""
@@ -285,9 +276,7 @@ class GilbertElliott:
     _bad: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse a parameter that is no probability with a ValueError."""
-        for name in ("p", "r", "h", "k"):
-            _require_probability(name, getattr(self, name))
+        check_within(self, 0, 1, "p", "r", "h", "k")
 
     def lost(self, rng: Random) -> bool:
         """Return whether the next packet is lost."""
@@ -317,8 +306,3 @@ class GilbertElliott:
 
 LossModel = Bernoulli | GilbertElliott
 """A model of losses, which decides for each packet whether it is lost."""
-
-
-def _require_probability(name: str, value: float) -> None:
-    if not 0.0 <= value <= 1.0:
-        raise ValueError(f"{name} = {value} (allowed: a probability, 0 to 1)")

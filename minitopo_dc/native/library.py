@@ -195,7 +195,8 @@ def _members(kind: Any, settings: object) -> dict[str, Any]:
 
 def counted(kind: type, counters: Any, legs: int = 0) -> dict[str, Any]:
     """Return the fields of a dataclass of statistics that C counts, of each leg in a tuple."""
-    names = _counted_names(kind, library().ffi.typeof(counters).item)
+    struct = library().ffi.typeof(counters)
+    names = _counted_names(kind, struct.item if struct.kind == "pointer" else struct)
     values = ((name, getattr(counters, name)) for name in names)
     return {name: it if isinstance(it, int) else tuple(it[0:legs]) for name, it in values}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import astuple
 from random import Random
 from typing import Any
 
@@ -12,26 +13,24 @@ from minitopo_dc.native.library import NEVER, counted, library, random_state, st
 from minitopo_dc.native.policy import TWINS, AskedPolicy
 from minitopo_dc.pdcp import (
     Delivery,
+    Feedback,
     FlowControl,
     HoldingStatistics,
     LegReception,
-    PduError,
     ReceiveStatistics,
+    Report,
     SnFormat,
     SplitPolicy,
     StatusReport,
     Timer,
     TransmitStatistics,
     WaitingTime,
-    decode_report,
     sees_legs,
 )
 from minitopo_dc.pdcp.report import HEADER_BYTES, MAX_BYTES
 from minitopo_dc.pdcp.transmitting.buffers import SduBuffer
+from minitopo_dc.pdcp.transmitting.feedback import MALFORMED
 from minitopo_dc.pdcp.transmitting.legs import LEAD_NS
-
-TAKEN, STALE, IMPOSSIBLE = range(3)
-"""What becomes of a report, by the numbers of `pdcp/pdcp.h`."""
 
 
 class NativeTransmitter:
@@ -101,40 +100,24 @@ class NativeTransmitter:
         return kind(**counters | self._uncounted)
 
 
-class NativeFeedback:
-    """The counterpart of `Feedback` in C: it evaluates the receiver's reports."""
+class NativeFeedback(Feedback):
+    """It, with what C makes of the receiver's reports."""
 
     def __init__(self, entity: NativeTransmitter, legs: int) -> None:
         """Evaluate the reports that reach an entity over `legs` legs."""
-        module = library()
-        self._lib = module.lib
+        super().__init__(legs)
         self._entity = entity
-        self._legs = legs
-        self._receptions = module.ffi.new("reception[]", legs)
-        self._counted = [0, 0, 0]
+        self._receptions = library().ffi.new("reception[]", legs)
 
-    def push(self, data: bytes, now: int) -> None:
-        """Take in the bytes of a report that arrived at `now` (ns)."""
-        try:
-            self._counted[self._take(data, now)] += 1
-        except PduError:
-            self._counted[IMPOSSIBLE] += 1
-
-    def counts(self) -> tuple[int, ...]:
-        """Return how many reports were used, stale and malformed."""
-        return tuple(self._counted)
-
-    def _take(self, data: bytes, now: int) -> int:
-        report = decode_report(data, self._legs)
+    def _take(self, report: Report, now: int) -> int:
+        lib, entity = library().lib, self._entity.pointer
         if max(leg.next_count for leg in report.legs) >> 62:
-            return IMPOSSIBLE
-        entity = self._entity.pointer
+            return MALFORMED
         if report.status is not None:
-            report.status.near(self._lib.transmit_next_count(entity))
+            report.status.near(lib.transmit_next_count(entity))
         for number, leg in enumerate(report.legs):
-            counts = leg.pdus, leg.bytes, leg.reordered, leg.reordering_ns
-            self._receptions[number] = (leg.next_count, *(min(count, NEVER) for count in counts))
-        return int(self._lib.transmit_report(entity, report.number, self._receptions, now))
+            self._receptions[number] = [min(count, NEVER) for count in astuple(leg)]
+        return int(lib.transmit_report(entity, report.number, self._receptions, now))
 
 
 DELIVERIES: tuple[Delivery, ...] = ("in-order", "out-of-order", "off")
@@ -191,10 +174,7 @@ class NativeReceiver:
         """Return what a report says of each leg."""
         counts = self._ffi.new("reception[]", self._legs)
         self._lib.receive_receptions(self.pointer, counts)
-        return tuple(
-            LegReception(leg.next_count, leg.pdus, leg.bytes, leg.reordered, leg.reordering_ns)
-            for leg in counts
-        )
+        return tuple(LegReception(**counted(LegReception, leg)) for leg in counts)
 
     def statistics(self, delivered_bytes: int | None = None) -> ReceiveStatistics:
         """Return the counters up to now; only its driver knows the bytes that it delivered."""
