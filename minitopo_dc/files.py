@@ -13,9 +13,9 @@ import json
 import re
 import secrets
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import cache, lru_cache, wraps
 from importlib.metadata import PackageNotFoundError, version
 from io import BufferedReader
 from itertools import accumulate
@@ -23,10 +23,11 @@ from pathlib import Path
 from posix import fstat, fsync, strerror
 from posix import stat as stat_of
 from posixpath import islink
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar, cast
 
 from minitopo_dc.errors import InputError, MinitopoDcError
 
+Reader = TypeVar("Reader", bound=Callable[..., Any])
 SPARE_BYTES = 1 << 20
 MAX_DIGITS = 20
 """The most digits of a whole number of 64 bits, with its sign."""
@@ -238,6 +239,32 @@ def parse_json(text: str) -> Any:
     return value
 
 
+def once_a_version(most: int, name: str = "") -> Callable[[Reader], Reader]:
+    """Return a decorator: what a function reads by a path is kept until the file is another one.
+
+    Args:
+        most: the number of values that are kept.
+        name: that of the file in the directory that the path is; empty: the path is the file.
+    """
+
+    def decorate(read: Reader) -> Reader:
+        @lru_cache(most)
+        def kept(_version: tuple[int, ...], path: Path, *args: Any) -> Any:
+            return read(path, *args)
+
+        @wraps(read)
+        def reading(path: Path, *args: Any) -> Any:
+            try:
+                status = stat_of(f"{path}/{name}" if name else path)
+            except (OSError, ValueError):  # the reading says why
+                return read(path, *args)
+            return kept((status.st_ino, status.st_size, status.st_mtime_ns), path, *args)
+
+        return cast(Reader, reading)
+
+    return decorate
+
+
 VERSION_FILE: Final = "data-model.json"
 DATA_MODEL: Final = 3
 """The version that this program writes and reads."""
@@ -260,6 +287,7 @@ def write_version(directory: Path) -> None:
     write_json(directory / VERSION_FILE, made, synced=False)
 
 
+@once_a_version(KNOWN_VERSIONS, VERSION_FILE)
 def check_version(directory: Path) -> None:
     """Refuse a directory whose results have another version.
 
@@ -268,17 +296,6 @@ def check_version(directory: Path) -> None:
         InputError: the file that says so is damaged.
     """
     path = directory / VERSION_FILE
-    try:
-        status = path.stat()
-    except (OSError, ValueError):  # the reading says why
-        _check(directory, path, ())
-    else:
-        _check(directory, path, (status.st_ino, status.st_size, status.st_mtime_ns))
-
-
-@lru_cache(KNOWN_VERSIONS)
-def _check(directory: Path, path: Path, _version: tuple[int, ...]) -> None:
-    """Check a version through a cache, as each file of a directory asks for it."""
     try:
         made = parse_json(read_text(path, MAX_VERSION_BYTES, within=directory))
         number = made["data_model"]

@@ -14,7 +14,6 @@ import json
 import re
 import shutil
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -23,6 +22,7 @@ from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import (
     CsvFile,
     check_version,
+    once_a_version,
     parse_json,
     read_bytes,
     read_text,
@@ -67,13 +67,7 @@ def load_as_run(run: Path) -> Scenario:
     Raises:
         SettingsError: see `load_recorded`, or the record of the kept traces is damaged.
     """
-    name = DERIVED if (run / DERIVED).exists() else GIVEN
-    try:
-        status = (run / name).stat()
-    except OSError:  # the reading says why
-        scenario = load_recorded(run, name)
-    else:
-        scenario = _load_once(run, name, (status.st_ino, status.st_mtime_ns))
+    scenario = _load_once(run / (DERIVED if (run / DERIVED).exists() else GIVEN))
     paths = trace_paths((*scenario.legs, *scenario.real.backhaul), scenario.cells)
     places = {path: _place(path, run) for path in dict.fromkeys(paths)}
     if not places:
@@ -89,10 +83,10 @@ def load_as_run(run: Path) -> Scenario:
     return scenario.model_copy(update={"legs": legs, "real": real, "cells": cells})
 
 
-@lru_cache(maxsize=KEPT)
-def _load_once(run: Path, name: str, _version: tuple[int, int]) -> Scenario:
-    """Read a run's scenario through a cache, as each of its measures asks for it."""
-    return load_recorded(run, name)
+@once_a_version(KEPT)
+def _load_once(path: Path) -> Scenario:
+    """Read a run's scenario once, as each of its measures asks for it."""
+    return load_recorded(path.parent, path.name)
 
 
 def load_to_run(path: Path) -> Scenario:
@@ -142,7 +136,7 @@ def keep_traces(paths: Iterable[str], run: Path) -> None:
     names = {}
     for path in dict.fromkeys(paths):
         try:
-            digest = file_digest(path)
+            digest = _digest(Path(path))
         except OSError as error:
             raise SettingsError(f"trace {quoted(path)}: {error.strerror}") from None
         names[path] = f"{digest[:DIGITS]}-{_OTHER.sub('_', Path(path).name)[-MAX_NAME:]}"
@@ -202,15 +196,15 @@ def _is_name(value: Any) -> bool:
 def _is_same(path: str, name: str) -> bool:
     """Return whether a file has the digest that a copy's name begins with."""
     try:
-        return cached_digest(path)[:DIGITS] == name[:DIGITS]
+        return _digest(Path(path))[:DIGITS] == name[:DIGITS]
     except (OSError, ValueError):
         return False
 
 
-@lru_cache(maxsize=256)
-def _digest(path: str, _inode: int, _changed: int) -> str:
-    """Digest a file through a cache, as the runs of a campaign have the same traces."""
-    return hashlib.sha256(read_bytes(Path(path), LONGEST_FILE)).hexdigest()
+@once_a_version(256)
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file; the runs of a campaign have the same traces."""
+    return hashlib.sha256(read_bytes(path, LONGEST_FILE)).hexdigest()
 
 
 def _moved(link: Leg, places: dict[str, str]) -> Leg:
@@ -231,17 +225,6 @@ def _traces_of(radio: LegDirection | BackgroundSettings) -> Iterator[tuple[str, 
     for field in ("trace", "delay_trace"):
         if (path := getattr(radio, field, None)) is not None:
             yield field, str(path)
-
-
-def file_digest(path: str) -> str:
-    """Return the SHA-256 of what a file holds, in hexadecimal digits."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-
-
-def cached_digest(path: str) -> str:
-    """Return the same of a file that thousands of runs name, and that may change between them."""
-    file = Path(path).stat()
-    return _digest(path, file.st_ino, file.st_mtime_ns)
 
 
 def trace_paths(links: Iterable[Leg], cells: Iterable[CellSettings]) -> Iterator[str]:
@@ -291,6 +274,6 @@ def run_id(scenario: Scenario) -> str:
 def _content(place: str, path: str) -> str:
     """Return what a file counts as; SettingsError names the place where it cannot be read."""
     try:
-        return cached_digest(path)
+        return _digest(Path(path))
     except OSError as error:
         raise SettingsError(f"{place}: {quoted(path)}: {error.strerror}") from None

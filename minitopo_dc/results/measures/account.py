@@ -17,13 +17,13 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from minitopo_dc.fields import Direction
+from minitopo_dc.files import once_a_version
 from minitopo_dc.numbers import significant
 from minitopo_dc.results.files import ResultError, read_mapping
 from minitopo_dc.results.kept_scenario import load_as_run
@@ -42,24 +42,12 @@ def receive_counters(run: Path) -> dict[int, dict[str, Any]]:
     return counters(run / "ue-summary.json", "receive")
 
 
+@once_a_version(8)  # several measures of a run ask for them one after the other
 def counters(path: Path, part: str) -> dict[int, dict[str, Any]]:
     """Return the counters of an element's `legs`, or of its bearers' ends, by their numbers.
 
     Raises:
         ResultError: the summary `path` is missing or broken.
-    """
-    try:
-        version = path.stat().st_mtime_ns
-    except OSError as error:
-        raise ResultError(f"{path}: {error.strerror}") from None
-    return _read(path, part, version)
-
-
-@lru_cache(maxsize=8)
-def _read(path: Path, part: str, _version: int) -> dict[int, dict[str, Any]]:
-    """Return the counters of a summary; keep the last ones.
-
-    Several measures of a run ask for them one after the other.
     """
     summary = read_mapping(path.parent, path)
     try:

@@ -11,13 +11,14 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
 from minitopo_dc.errors import InputError, did_you_mean
+from minitopo_dc.files import once_a_version
 from minitopo_dc.numbers import short, significant
 from minitopo_dc.registry import enter
 from minitopo_dc.results.files import naming
@@ -123,15 +124,14 @@ def run_measures(*names: str) -> Callable[[Read], Read]:
             if name not in _ADDED and is_known(name):
                 raise ValueError(f"there is a measure {name!r} already")
             enter("measure", _ADDED, name, read)
-        _added.cache_clear()
         return read
 
     return register
 
 
-@lru_cache(4096)
-def _added(read: Read, run: Path, _version: int) -> Mapping[str, float]:
-    """Return the measures of a run through a cache, as each of them is asked for."""
+@once_a_version(4096, "result.json")  # a run may be repeated in its place
+def _added(run: Path, read: Read) -> Mapping[str, float]:
+    """Return the measures of a run, each of which is asked for by itself."""
     return read(run)
 
 
@@ -176,9 +176,7 @@ def with_measures(runs: pd.DataFrame, *names: str) -> pd.DataFrame:
 
 def _measure(row: Row, name: str) -> float:
     if name in _ADDED:
-        run = Path(row["directory"])
-        version = (run / "result.json").stat().st_mtime_ns  # a run may be repeated in its place
-        return _added(_ADDED[name], run, version).get(name, math.nan)
+        return _added(Path(row["directory"]), _ADDED[name]).get(name, math.nan)
     if name in FROM_FILES:
         return FROM_FILES[name](Path(row["directory"]))
     if match := UTILISATION.fullmatch(name):
