@@ -5,6 +5,7 @@ A start of a drive is a point; a claim is about means over starts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,30 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import minitopo_dc as dc
 from minitopo_dc import claims
 from minitopo_dc.claims import Claim, Known, Points
 
 SAID = claims.statements(Path(__file__).with_name("reference") / "claims.csv")
 CASES = ("sp", "1", "2", "3", "4")
 CONTROLS = {"NewReno": "newreno", "CUBIC": "cubic", "FAST": "fast", "BBRv1": "bbr1"}
-GOODPUT, SHARE = "goodput_mbps", "mp_share"
-MP, SP = "mp_capacity_mbps", "sp_capacity_mbps"
+GOODPUT = "goodput_mbps"
+MP, SP, SHARE = "mp_capacity_mbps", "sp_capacity_mbps", "mp_share"
+OPEN = (MP, SP, SHARE, "sp_share")
+"""The capacity of all open links and of the largest one, and the goodput divided by them."""
 ROWS = tuple(CONTROLS.values())
 SEVERAL = ("2", "3", "4")
+
+
+@dc.run_measures(*OPEN)
+def open_shares(run: Path) -> dict[str, float]:
+    """Return what the open links of a run could have carried, and how much of it did.
+
+    Errors are those of `open_capacity`.
+    """
+    both, goodput = dc.results.open_capacity(run), dc.results.RunResult.load(run).goodput_mbps
+    shares = (math.nan if goodput is None or not mbps else goodput / mbps for mbps in both)
+    return dict(zip(OPEN, (*both, *shares), strict=True))
 
 
 def started(runs: pd.DataFrame) -> Points:

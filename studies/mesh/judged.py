@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from clients import HOPS
 import minitopo_dc as dc
 from minitopo_dc import claims
 from minitopo_dc.claims import Claim, Known, Points
+from minitopo_dc.results.measures.account import LEG_CAUSES, counters
 
 GAIN_PERCENT = {"RP1": 5.4, "RP2": 23.8, "RP3": 28, "RP4": 7.3, "RP5": 16.3, "RP6": 10.7,
                 "RP7": 20.5}  # fmt: skip
@@ -22,6 +24,21 @@ TCP_MBPS = {"RP3": 61.6, "RP4": 5.0, "RP7": 31.4}
 WIRELESS = [client for client, hops in HOPS.items() if hops]
 SAID = claims.statements(Path(__file__).with_name("reference") / "claims.csv")
 Numbers = Callable[[Known], Mapping[str, Any]]
+
+
+@dc.run_measures("leg_loss_percent")
+def leg_loss_percent(run: Path) -> dict[str, float]:
+    """Return the packets that the downlink legs dropped, of those that reached them (%).
+
+    Counted are all packets of the whole run. It is NaN when none reached a leg.
+
+    Raises:
+        ResultError: the run's files are broken.
+    """
+    losses, legs = dc.results.packet_account(run).losses, counters(run / "gnb-summary.json", "legs")
+    reached = sum(leg["pushed_packets"] for leg in legs.values())
+    dropped = sum(losses[cause] for cause in LEG_CAUSES)
+    return {"leg_loss_percent": 100 * dropped / reached if reached else math.nan}
 
 
 def part(runs: pd.DataFrame, experiment: str, *names: str) -> pd.DataFrame:

@@ -24,7 +24,6 @@ from minitopo_dc.registry import enter
 from minitopo_dc.results.files import naming
 from minitopo_dc.results.measures.account import (
     given_up,
-    leg_failures,
     packet_account,
     reordering_wait_ms,
 )
@@ -43,15 +42,10 @@ from minitopo_dc.results.measures.recovery import (
 )
 from minitopo_dc.results.measures.utilisation import (
     leg_bytes_per_byte,
-    leg_loss_percent,
     leg_utilisation,
-    mp_share,
-    open_capacity,
-    sp_share,
 )
 from minitopo_dc.results.run_result import NUMBERS
 from minitopo_dc.results.tables.runs import is_better_low, main_measure, name_and_unit
-from minitopo_dc.results.tcp_info import sender_recovery
 
 Read = Callable[[Path], Mapping[str, float]]
 """A function that reads measures of a run from its directory."""
@@ -67,22 +61,13 @@ _ADDED: dict[str, Read] = {}
 
 
 FROM_FILES: dict[str, Callable[[Path], float]] = {
-    "drop_occasions": lambda run: float(sender_recovery(run).drop_occasions),
-    "lost_packets": lambda run: float(sender_recovery(run).lost_packets),
-    "rtt_ms": lambda run: _float(sender_recovery(run).rtt_ms),
     "reordering_wait_ms": reordering_wait_ms,
     "given_up": given_up,
-    "leg_failures": leg_failures,
     "answer_worst_ms": answer_worst_ms,
     "answer_p95_ms": answer_p95_ms,
     "recovery_s": worst_recovery_s,
     "leg_bytes_per_byte": leg_bytes_per_byte,
-    "leg_loss_percent": leg_loss_percent,
     "lost_percent": lambda run: 100 * packet_account(run).lost_share,
-    "mp_capacity_mbps": lambda run: open_capacity(run)[0],
-    "sp_capacity_mbps": lambda run: open_capacity(run)[1],
-    "mp_share": mp_share,
-    "sp_share": sp_share,
     "handovers_per_minute": handovers_per_minute,
     "handover_recovery_s": handover_recovery_s,
     **{name: partial(smoothed_rtt_ms, name=name) for name in RTT_MEASURES},

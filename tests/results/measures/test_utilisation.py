@@ -15,7 +15,7 @@ import pytest
 
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.results import ResultError
-from minitopo_dc.results.measures.account import leg_failures, reordering_wait_ms
+from minitopo_dc.results.measures.account import reordering_wait_ms
 from minitopo_dc.results.measures.limiting_factors import (
     SIGNS,
     Reason,
@@ -25,12 +25,12 @@ from minitopo_dc.results.measures.limiting_factors import (
     strongest_sign,
 )
 from minitopo_dc.results.measures.utilisation import (
-    leg_loss_percent,
     leg_utilisation,
     link_utilisation,
 )
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import no_result, result, save, save_element
+from tests.studies.digests import module
 
 RUN = Path("run")
 
@@ -46,7 +46,8 @@ def test_lost_is_what_all_legs_had_dropped_at_the_end(
     legs = {str(n): dict(zip(names, leg, strict=True)) for n, leg in enumerate((first, second), 1)}
     summarised(tmp_path, "gnb", {"legs": legs, "transmit": {}})
     summarised(tmp_path, "ue", {"receive": {}})
-    assert leg_loss_percent(tmp_path) == pytest.approx(percent, nan_ok=True)
+    measured = module("mesh", "judged").leg_loss_percent(tmp_path)
+    assert measured == {"leg_loss_percent": pytest.approx(percent, nan_ok=True)}
 
 
 def rows_of(series: str, counts: Callable[[int, int], int], tenths: range) -> list[dict[str, int]]:
@@ -105,6 +106,19 @@ def summarised(run: Path, host: str, content: object) -> None:
     (run / f"{host}-summary.json").write_text(text)
 
 
+@pytest.mark.parametrize(
+    ("sent", "failures"),
+    [({"failures_1": 2, "failures_2": 1, "pdus_1": 9}, 6), ({"pdus_1": 1}, math.nan)],
+)
+def test_failed_legs_are_counted_both_ways_where_they_are_looked_for(
+    sent: dict[str, int], failures: float, tmp_path: Path
+) -> None:
+    for host in ("gnb", "ue"):
+        summarised(tmp_path, host, {"transmit": {"1": sent}})
+    measured = module("link_failure", "leg_failure").leg_failures(tmp_path)
+    assert measured == {"leg_failures": pytest.approx(failures, nan_ok=True)}
+
+
 WAITED = {"delivered": 300, "waiting_count": 100, "waiting_total_ns": 600_000_000}
 AT_ONCE = {"delivered": 100, "waiting_count": 0, "waiting_total_ns": 0}
 
@@ -113,9 +127,7 @@ AT_ONCE = {"delivered": 100, "waiting_count": 0, "waiting_total_ns": 0}
     ("measure", "received", "sent", "value"),
     [
         (reordering_wait_ms, {"1": WAITED, "3": AT_ONCE}, {}, 1.5),  # of all that was delivered
-        (leg_failures, {}, {"1": {"failures_1": 2, "failures_2": 1, "pdus_1": 9}}, 6),  # both ways
         (reordering_wait_ms, {}, {}, math.nan),  # without bearers
-        (leg_failures, {}, {"1": {"pdus_1": 1}}, math.nan),  # nobody looks
     ],
 )
 def test_a_measure_is_read_from_the_summaries(
@@ -130,7 +142,6 @@ def test_a_measure_is_read_from_the_summaries(
     ("measure", "host", "spoilt"),
     [
         (reordering_wait_ms, "ue", '{"receive": {"1": {"delivered": 5}}}'),
-        (leg_failures, "gnb", '{"transmit": {"1": {"failures_1": "x"}}}'),
     ],
 )
 def test_a_spoilt_summary_is_an_error_that_names_it(
