@@ -41,6 +41,8 @@ from minitopo_dc.trace.model import LONGEST_FILE
 
 GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
 RECORD, FOLDER = "traces.json", "traces"
+TRACES = ("trace", "delay_trace")
+"""The fields that name a trace."""
 DIGITS = 16
 """Hexadecimal digits of a copy's SHA-256 in its name."""
 MAX_BYTES = 1 << 20
@@ -222,7 +224,7 @@ def _with_places(radio: Named, places: dict[str, str]) -> Named:
 
 def _traces_of(radio: LegDirection | BackgroundSettings) -> Iterator[tuple[str, str]]:
     """Yield each field of a direction or a cell's users that names a trace, with its path."""
-    for field in ("trace", "delay_trace"):
+    for field in TRACES:
         if (path := getattr(radio, field, None)) is not None:
             yield field, str(path)
 
@@ -249,29 +251,28 @@ def run_id(scenario: Scenario) -> str:
     Raises:
         SettingsError: a trace or a plugin's file cannot be read.
     """
-    scenario = scenario.of_its_clock()
-    document = scenario.model_dump(mode="json", exclude_defaults=True)
-    for where, links in (
-        ("legs", document["legs"]),
-        ("real.backhaul", document.get("real", {}).get("backhaul", ())),
-    ):
-        for number, leg in enumerate(links):
-            for name in get_args(Direction):
-                for field in {"trace", "delay_trace"} & leg.get(name, {}).keys():
-                    place = f"{where}.{number}.{name}.{field}"
-                    leg[name][field] = _content(place, leg[name][field])
-    for number, cell in enumerate(document.get("cells", ())):
-        for index, users in enumerate(cell.get("background", ())):
-            if "trace" in users:
-                place = f"cells.{number}.background.{index}.trace"
-                users["trace"] = _content(place, users["trace"])
+    document = scenario.of_its_clock().model_dump(mode="json", exclude_defaults=True)
+    for part in {"legs", "real", "cells"} & document.keys():
+        document[part] = _with_contents(document[part], part)
     plugins = document.get("plugins", [])
-    plugins[:] = [_content("plugins", it) if it.endswith(".py") else it for it in plugins]
+    plugins[:] = [_content(it, "plugins") if it.endswith(".py") else it for it in plugins]
     text = json.dumps(document, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
 
 
-def _content(place: str, path: str) -> str:
+def _with_contents(value: Any, place: str) -> Any:
+    """Return a part of a document with what each of its traces counts as."""
+    if isinstance(value, list):
+        return [_with_contents(part, f"{place}.{number}") for number, part in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: (_content if name in TRACES else _with_contents)(part, f"{place}.{name}")
+        for name, part in value.items()
+    }
+
+
+def _content(path: str, place: str) -> str:
     """Return what a file counts as; SettingsError names the place where it cannot be read."""
     try:
         return _digest(Path(path))

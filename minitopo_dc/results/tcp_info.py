@@ -28,13 +28,7 @@ DECREASED = ("recovery", "loss")
 TCP = 6
 """The number of the protocol in IP."""
 FIN, SYN, RST = 0x01, 0x02, 0x04
-APPLICATION_DATA = 23
-"""The type of TLS records with application data (RFC 8446, section 5.1)."""
-RECORD_HEADER = struct.Struct("!BHH")
-"""The header of a TLS record: type, version, length."""
 IPV6_HEADER = 40
-Declared = tuple[float, int]
-"""The time (s) at which a segment was sent again, and the number of its transmission before."""
 
 
 def tcp_info(run: Path) -> pd.DataFrame:

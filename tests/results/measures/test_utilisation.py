@@ -19,7 +19,6 @@ from minitopo_dc.results.measures.account import reordering_wait_ms
 from minitopo_dc.results.measures.limiting_factors import (
     SIGNS,
     Reason,
-    Signs,
     needless_falls,
     signs,
     strongest_sign,
@@ -153,26 +152,15 @@ def test_a_spoilt_summary_is_an_error_that_names_it(
             measure(tmp_path)
 
 
-PLAIN = Signs(
-    goodput_mbps=20.0,
-    leg_shares=(0.5, 0.5),
-    waiting=0.0,
-    needless=0.0,
-    lost=0.0,
-    bytes_per_byte=1.05,
-    late=0.0,
-    idle=0.0,
-    uneven=0.0,
-)
+PLAIN = dict.fromkeys(SIGNS, 0.0) | {"bytes_per_byte": 1.05}
 
 
 def test_the_strongest_sign_is_the_reason() -> None:
-    worse = replace(PLAIN, lost=0.02, waiting=2.0)
+    worse = PLAIN | {"lost": 0.02, "waiting": 2.0}
     assert strongest_sign(worse, PLAIN) == Reason("waiting", 2.0, 0.0)
-    lost = strongest_sign(replace(worse, waiting=0.1), PLAIN)
+    lost = strongest_sign(worse | {"waiting": 0.1}, PLAIN)
     assert lost.sentence("DC") == "DC lost more packets (2 % for 0 %)."
-    where = replace(PLAIN, lost=0.02, lost_most="in the waiting buffer")
-    assert strongest_sign(where, PLAIN).sentence("DC") == (
+    assert replace(lost, most="in the waiting buffer").sentence("DC") == (
         "DC lost more packets (2 % for 0 %, most in the waiting buffer)."
     )
 
@@ -184,15 +172,15 @@ def test_a_value_of_the_better_run_that_is_not_known_is_left_out(name: str) -> N
 
 
 def test_what_both_runs_show_is_no_reason() -> None:
-    both = replace(PLAIN, lost=0.05)
+    both = PLAIN | {"lost": 0.05}
     assert not strongest_sign(both, both).sign
     assert not strongest_sign(PLAIN, PLAIN).sentence("DC")
 
 
 def test_what_was_not_recorded_is_no_reason_and_none_of_the_better_run() -> None:
-    unknown = replace(PLAIN, waiting=math.nan, needless=math.nan)
+    unknown = PLAIN | {"waiting": math.nan, "needless": math.nan}
     assert not strongest_sign(unknown, PLAIN).sign
-    assert strongest_sign(replace(PLAIN, waiting=1.0), unknown).sign == "waiting"
+    assert strongest_sign(PLAIN | {"waiting": 1.0}, unknown).sign == "waiting"
 
 
 def test_a_window_that_falls_behind_a_drop_falls_for_a_reason() -> None:
@@ -232,4 +220,4 @@ def test_a_late_frame_of_a_call_is_no_reason_of_itself(run: Path, tmp_path: Path
     call = shutil.copytree(run, tmp_path / "call")
     kept = json.loads((call / "result.json").read_text(encoding="utf-8"))
     (call / "result.json").write_text(json.dumps(kept | {"workload": "realtime"}))
-    assert math.isnan(signs(call).bytes_per_byte)
+    assert math.isnan(signs(call)["bytes_per_byte"])
