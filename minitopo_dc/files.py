@@ -15,7 +15,7 @@ import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import _lru_cache_wrapper, cache, lru_cache
+from functools import _lru_cache_wrapper, cache, lru_cache, wraps
 from importlib.metadata import PackageNotFoundError, version
 from io import BufferedReader
 from itertools import accumulate
@@ -23,10 +23,11 @@ from pathlib import Path
 from posix import fstat, fsync, strerror
 from posix import stat as stat_of
 from posixpath import islink
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, cast
 
 from minitopo_dc.errors import InputError, MinitopoDcError
 
+Reader = TypeVar("Reader", bound=Callable[..., Any])
 SPARE_BYTES = 1 << 20
 MAX_DIGITS = 20
 """The most digits of a whole number of 64 bits, with its sign."""
@@ -238,18 +239,35 @@ def parse_json(text: str) -> Any:
     return value
 
 
-Read = TypeVar("Read")
 _CACHES: Final[list[_lru_cache_wrapper[Any]]] = []
 
 
-def kept(most: int) -> Callable[[Callable[..., Read]], _lru_cache_wrapper[Read]]:
-    """Cache what a function reads of runs' files, of the last `most` calls, until `forget_runs`."""
+def once_a_version(most: int, name: str = "") -> Callable[[Reader], Reader]:
+    """Return a decorator: what a function reads by a path is kept until the file is another one.
 
-    def keep(read: Callable[..., Read]) -> _lru_cache_wrapper[Read]:
-        _CACHES.append(lru_cache(most)(read))
-        return _CACHES[-1]
+    Args:
+        most: the number of values that are kept.
+        name: that of the file in the directory that the path is; empty: the path is the file.
+    """
 
-    return keep
+    def decorate(read: Reader) -> Reader:
+        @lru_cache(most)
+        def kept(_version: tuple[int, ...], path: Path, *args: Any) -> Any:
+            return read(path, *args)
+
+        _CACHES.append(kept)
+
+        @wraps(read)
+        def reading(path: Path, *args: Any) -> Any:
+            try:
+                status = stat_of(f"{path}/{name}" if name else path)
+            except (OSError, ValueError):  # the reading says why
+                return read(path, *args)
+            return kept((status.st_ino, status.st_size, status.st_mtime_ns), path, *args)
+
+        return cast(Reader, reading)
+
+    return decorate
 
 
 def forget_runs() -> None:
@@ -280,6 +298,7 @@ def write_version(directory: Path) -> None:
     write_json(directory / VERSION_FILE, made, synced=False)
 
 
+@once_a_version(KNOWN_VERSIONS, VERSION_FILE)
 def check_version(directory: Path) -> None:
     """Refuse a directory whose results have another version.
 
@@ -288,17 +307,6 @@ def check_version(directory: Path) -> None:
         InputError: the file that says so is damaged.
     """
     path = directory / VERSION_FILE
-    try:
-        status = path.stat()
-    except (OSError, ValueError):  # the reading says why
-        _check(directory, path, ())
-    else:
-        _check(directory, path, (status.st_ino, status.st_size, status.st_mtime_ns))
-
-
-@kept(KNOWN_VERSIONS)
-def _check(directory: Path, path: Path, _version: tuple[int, ...]) -> None:
-    """Check a version through a cache, as each file of a directory asks for it."""
     try:
         made = parse_json(read_text(path, MAX_VERSION_BYTES, within=directory))
         number = made["data_model"]

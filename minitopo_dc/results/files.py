@@ -130,29 +130,38 @@ def read_numbers(run: Path, name: str | Path, columns: Iterable[str]) -> pd.Data
     return to_numbers(run / name, read_csv(run, run / name), columns)
 
 
-def to_numbers(path: Path, table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
+def to_numbers(
+    path: Path, table: pd.DataFrame, columns: Iterable[str], *, gaps: bool = True
+) -> pd.DataFrame:
     """Convert these columns of a table to numbers, NaN where one is not known.
+
+    Args:
+        path: that of the table's file.
+        table: is changed.
+        columns: their names.
+        gaps: whether a number may be unknown.
 
     Raises:
         ResultError: the table lacks a column, or has something else, or an infinite number; the
             message names the file.
     """
     for column in columns:
-        try:
-            table[column] = pd.to_numeric(table[column])
-        except KeyError:
-            raise ResultError(f"{path}: no column {column}") from None
-        except (ValueError, TypeError, OverflowError) as error:
-            raise ResultError(f"{path}: {column}: {error}") from None
-        if np.isinf(table[column].to_numpy(dtype=float)).any():
-            raise ResultError(f"{path}: {column}: an infinite number")
+        if column not in table:
+            raise ResultError(f"{path}: no column {column}; has: {', '.join(map(str, table))}")
+        given = table[column]
+        if given.dtype.kind not in "iuf":
+            try:
+                table[column] = pd.to_numeric(given, errors="coerce")
+            except (TypeError, OverflowError):
+                raise ResultError(f"{path}: {column}: a number out of range") from None
+        values = table[column].to_numpy(dtype=float, na_value=np.nan)
+        if not np.isfinite(values).all():
+            wrong = np.isinf(values) | (np.isnan(values) & (given.notna() if gaps else True))
+            if wrong.any():
+                row = int(wrong.argmax())
+                words = f"{given.iloc[row]} is no number"
+                raise ResultError(f"{path}: line {row + 2}: {column}: {words}")
     return table
-
-
-def is_finite(table: pd.DataFrame) -> bool:
-    """Return whether a table holds nothing but finite numbers."""
-    values = table.to_numpy()
-    return values.dtype.kind in "iuf" and bool(np.isfinite(values).all())
 
 
 def read_csv(run: Path, path: Path) -> pd.DataFrame:
