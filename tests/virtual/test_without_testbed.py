@@ -37,7 +37,7 @@ workload: {size_mb: 0.1}
 @needs_picoquic
 def test_the_project_s_question_is_answered_without_root_by_default(tmp_path: Path) -> None:
     """Nor are Mininet and NetfilterQueue there."""
-    command = ("compare", "--json", "--repetitions", "1", "--size", "0.5", "--output", "out")
+    command = ("compare", "--json", "--repetitions", "1", "--size", "0.05", "--output", "out")
     done = subprocess.run(
         [sys.executable, "-c", BLOCKED, *command],
         cwd=tmp_path,
