@@ -11,7 +11,6 @@ import pytest
 
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.designs import spread
-from minitopo_dc.campaign.plan import Plan
 from tests.studies.digests import FILES, MOST, digest, program, runs_of
 
 FOLDER = Path(__file__).parent
@@ -41,8 +40,7 @@ def test_a_campaign_has_the_runs_that_it_had_and_a_report_of_its_columns(
     name: str, tmp_path: Path
 ) -> None:
     mine = program(name)
-    cases = spread(mine.cases("quick"), MOST)
-    identities = " ".join(sorted(Plan(cases, mine.seeds("quick")).scenarios))
+    campaign = Campaign(tmp_path, spread(mine.cases("quick"), MOST), mine.seeds("quick"))
+    identities = " ".join(sorted(campaign.names))
     assert hashlib.sha256(identities.encode()).hexdigest()[:16] == DIGESTS[name]
-    campaign = Campaign(tmp_path, cases, [1])
     mine.try_report(campaign.empty_table(), campaign.label_values)
