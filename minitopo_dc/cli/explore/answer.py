@@ -116,7 +116,8 @@ class Turns:
             self._waiting.append(mine)
             try:
                 self.changed.wait_for(lambda: tab.is_old() or self._is_next(mine))
-                tab.check()
+                if tab.is_old():
+                    raise CancelledError
             finally:
                 self._waiting.remove(mine)
                 self.changed.notify_all()
@@ -138,7 +139,8 @@ class Turns:
             CancelledError: nobody wants its answer any more.
         """
         with self.changed:
-            tab.check()
+            if tab.is_old():
+                raise CancelledError
             if later or self._clock() - self._begin_s >= TURN_S:
                 self.give(tab)
                 self.take(tab, later=later)
@@ -181,8 +183,7 @@ class Tab:
 
     def settle(self) -> None:
         """Wait until the newest request is answered."""
-        thread = self._thread
-        if thread is not None:
+        if (thread := self._thread) is not None:
             thread.join()
 
     def close(self) -> None:
@@ -195,11 +196,6 @@ class Tab:
     def is_old(self) -> bool:
         """Return whether nobody wants the answer that is under way."""
         return self.old_s < math.inf
-
-    def check(self) -> None:
-        """Raise CancelledError if nobody wants the answer any more."""
-        if self.is_old():
-            raise CancelledError
 
     @contextmanager
     def turn(self) -> Iterator[None]:

@@ -49,7 +49,8 @@ WORKLOADS: Final = dict.fromkeys(SIZED, "") | {
 }
 """What is transferred, with lengths that answer soon."""
 KERNEL: Final = {"Linux: TCP and MPTCP": ("tcp", "mptcp")}
-ATSSS: Final = ("sc", "dc", "atsss", "multipath")
+MODES: Final = ("sc", "dc", "multipath")
+"""Beside which ATSSS is shown, of whoever names no modes."""
 NEXT: Final = re.compile(r"\s+(?=[\w.*]+=)")
 """What is between two fields; values may have spaces, too: `legs.1={"wifi": {}}`."""
 RED, GREY = plots.theme.LOST, plots.theme.LINE
@@ -192,7 +193,7 @@ class LegFields(Fields):
         self._enable()
         if self.capacity.value in CARRIERS:
             carrier = Form({"legs": (str(self.capacity.value),)})
-            for name, words in words_of_legs(base_scenario(carrier.arguments()).legs)[0].items():
+            for name, words in words_of_legs(base_scenario(carrier.arguments()).legs).items():
                 if name in BOTH:
                     self.entries[name].show(words[0])
         self._change()
@@ -257,8 +258,9 @@ class ComparedFields(Fields):
         words = "t-Reordering (ms)", "as the DC has it"
         self._add(T_REORDERING, Entry("timer", words, timer, change))
         self._add_stacks(form.words["transports"])
-        is_steered = "atsss" in form.words.get("modes", ())
-        self.atsss = self._watched(pn.widgets.Checkbox(label="ATSSS", value=is_steered))
+        modes = form.words.get("modes", ())
+        self._modes = [mode for mode in modes if mode != "atsss"]
+        self.atsss = self._watched(pn.widgets.Checkbox(label="ATSSS", value="atsss" in modes))
         self._add(REPEATED, Entry(REPEATED, ("other fields", "FIELD=VALUE"), others, change))
 
     def _add_stacks(self, transports: Sequence[str]) -> None:
@@ -282,7 +284,7 @@ class ComparedFields(Fields):
             "xn": [xn] if "deployable" in duals else [],
             "stacks": [],
             "transports": [*transports, *self._transports],
-            "modes": ATSSS if self.atsss.value else [],
+            "modes": [*(self._modes or MODES), "atsss"] if self.atsss.value else self._modes,
             REPEATED: [*fields, *filter(None, NEXT.split(others))],
         }
 

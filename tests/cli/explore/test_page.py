@@ -24,8 +24,8 @@ from minitopo_dc.cli import explore as package
 from minitopo_dc.cli.explore import answer
 from minitopo_dc.cli.explore.answer import Tab, Turns, draw, picture_of, svg_of
 from minitopo_dc.cli.explore.fields import WORKLOADS, ComparedFields, TransferFields
-from minitopo_dc.cli.explore.form import REPEATED, Form
-from minitopo_dc.cli.explore.page import Page, _spelt
+from minitopo_dc.cli.explore.form import Form
+from minitopo_dc.cli.explore.page import Page
 from minitopo_dc.files import check_version
 from minitopo_dc.pool import Killed
 from minitopo_dc.results.run_result import RunResult
@@ -198,13 +198,25 @@ def test_a_closed_page_ends_its_work_and_removes_its_files() -> None:
     assert page._tab._thread is None
 
 
-def test_other_fields_may_have_values_with_spaces_as_legs_that_options_cannot_make() -> None:
-    wifi = dc.Leg(wifi={})
-    form = _spelt(Form.of_values([dc.Leg(rate_mbps=20), wifi], SMALL))
-    fields = ComparedFields(form, lambda: None)
-    fields.entries[REPEATED].text.value += " pdcp.sn_bits=12"
-    ways = form.changed(**fields.words()).ways().values()
-    assert {(way.legs[1], way.pdcp.sn_bits) for way in ways if way.mode == "dc"} == {(wifi, 12)}
+@pytest.mark.parametrize(
+    ("legs", "options"),
+    [
+        ([dc.Leg(rate_mbps=20), dc.Leg(wifi={})], {"set": ["pdcp.sn_bits=12"]}),
+        ([dc.Leg(rate_mbps=20, queue_ms=20), dc.nr()], {}),
+        (None, {"legs": ["60/10", "25/5"], "dc": "ideal"}),
+        (None, {"modes": ["dc", "atsss"], "split": ["least-delay"], "stacks": "noq"}),
+        (None, {"modes": ["dc", "multipath"], "workload": "upload:size_mb=3", "seed": 2}),
+    ],
+    ids=["with spaces", "queue in ms", "uplinks", "ATSSS", "modes"],
+)
+def test_a_page_is_what_it_begins_with(
+    legs: list[dc.Leg] | None, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Tab, "ask", lambda *_: None)
+    form = Form.of_values(legs, options)
+    stack = "noq" if "stacks" in options else "picoquic"
+    mine = [way for way in form.ways().values() if way.transport.endswith(stack)]
+    assert [*Page(form).ways().values()] == mine
 
 
 @pytest.mark.parametrize("kind", WORKLOADS)
