@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import minitopo_dc as dc
@@ -151,6 +152,14 @@ def test_a_page_gives_its_ways_and_its_figure_to_other_cells(page: Page) -> None
 
 
 @needs_picoquic
+def test_all_rates_over_time_have_the_same_bins(page: Page) -> None:
+    lines = page.plot()[0, 1].lines
+    widths = {round(float(line.get_xdata()[1] - line.get_xdata()[0]), 6) for line in lines}
+    assert len(lines) == 4
+    assert len(widths) == 1
+
+
+@needs_picoquic
 def test_many_quick_changes_leave_the_last_picture_and_the_files_of_one(page: Page) -> None:
     for number in range(30):
         page.transfer.entries["seed"].text.value = str(100 + number)
@@ -243,6 +252,18 @@ def test_runs_that_all_failed_have_a_picture_without_numbers(tmp_path: Path) -> 
     grid = draw(made)
     assert [text.get_text() for text in grid[0, 0].texts] == ["none", "none"]
     assert b">none</text>" in svg_of(made)
+
+
+def test_a_picture_has_room_for_the_longest_name_of_its_ways(tmp_path: Path) -> None:
+    names = ("leg 1", "DC (deployable, Xn 5 ms, picoquic)")
+    rows = [{"way": way, "seed": 1, "status": "failed", "run": ""} for way in names]
+    grid = draw(Comparison(make_table(rows, ["way"], ["goodput_mbps"], tmp_path), tmp_path))
+    canvas: Any = FigureCanvasAgg(grid[0, 0].figure)
+    canvas.draw()
+    right = grid[1, 0].get_window_extent().x1
+    begins = [axes.get_yticklabels()[1].get_window_extent().x0 for axes in grid[1]]
+    assert begins[0] >= 0
+    assert begins[1] >= right
 
 
 def test_a_picture_whose_process_ends_is_the_page_s_error(
