@@ -150,16 +150,6 @@ class Form:
         named = {name.replace("_", "-"): tuple(value) for name, value in words.items()}
         return type(self)({key: value for key, value in {**self.words, **named}.items() if value})
 
-    def of_legs(self, name: str, default: str) -> list[str]:
-        """Return the words of an option leg by leg: one word is that of all."""
-        words, legs = listed(self.words.get(name, (default,))), len(self.legs)
-        return words * legs if len(words) == 1 else (words + [default] * legs)[:legs]
-
-    @property
-    def legs(self) -> list[str]:
-        """Return the words of the legs: a rate, a trace, a carrier, a pair of them."""
-        return listed(self.words["legs"])
-
     def arguments(self) -> argparse.Namespace:
         """Return the options as `compare` reads them, on the virtual clock.
 

@@ -55,7 +55,7 @@ class Page:
         self._given, self._lock = _spelt(form), Lock()
         self._document, self._location = pn.state.curdoc, pn.state.location
         self._tab, self._saving = Tab(self._answer), Tab(self._save)
-        numbers = range(len(self._given.legs))
+        numbers = range(len(self._given.words["legs"]))
         self.legs = [LegFields(number, self._given, self._changed) for number in numbers]
         self.transfer = TransferFields(self._given, self._changed)
         self.compared = ComparedFields(self._given, self._changed)

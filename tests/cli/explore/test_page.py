@@ -124,7 +124,7 @@ def test_a_carrier_brings_its_own_values(page: Page) -> None:
     page.legs[0].capacity.value = "nr-tdd-100"
     page.settle()
     assert page.legs[0].entries["queue"].value == "4096/2000"
-    assert page.form.legs[0] == "nr-tdd-100"
+    assert page.form.words["legs"][0] == "nr-tdd-100"
     assert page.ways()["leg 1"].legs[0] == dc.nr()
     page.legs[0].capacity.value = "rate"
     page.settle()
