@@ -35,7 +35,6 @@ from minitopo_dc.link.wifi.parameters import (
     WifiParameters,
     WifiStatistics,
     exchange_ns,
-    goodput_bps,
     saturated_bps,
 )
 from minitopo_dc.link.wifi.path import WifiPath
@@ -72,7 +71,6 @@ __all__ = [
     "curve_delay_ns",
     "delay_steps",
     "exchange_ns",
-    "goodput_bps",
     "make_capacity",
     "make_leg",
     "saturated_bps",

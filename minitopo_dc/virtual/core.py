@@ -27,20 +27,18 @@ class Core:
     Hosts with Python endpoints exchange packets with the core in C.
     """
 
-    def __init__(
-        self, obstacle: str | None, *, observed: bool = False, follows: bool = False
-    ) -> None:
-        """Make the event loop of a run.
+    def __init__(self, virtual: VirtualSettings, hosts: Iterable[ElementSettings]) -> None:
+        """Make the event loop of a run: in C unless the scenario or what its hosts have forbids it.
 
-        Args:
-            obstacle: in words why the core is not the native one; None: it is.
-            observed: each packet has to be seen at the end hosts.
-            follows: elements in Python note where packets are.
+        `core: native` where it cannot be had is refused before a run (`core_obstacle`).
         """
-        self._is_native = obstacle is None
-        self.name = "native" if obstacle is None else f"python: {obstacle}"
+        of_scenario = virtual.core == "python"
+        why = "the scenario says so" if of_scenario else _native_obstacle(virtual, hosts)
+        self._is_native = why is None
+        self.name = "native" if why is None else f"python: {why}"
         self.loop: Any = VirtualNativeLoop() if self._is_native else VirtualLoop()
-        self._observed, self._follows = observed, follows
+        self._observed = virtual.packet_trace or bool(virtual.capture)
+        self._follows = virtual.packet_delays
 
     def element(
         self,
@@ -80,17 +78,6 @@ class Core:
         if len(joined) == len(ends):
             for host, endpoint, gets in joined:
                 host.join(endpoint, gets)
-
-
-def core_of(virtual: VirtualSettings, hosts: Iterable[ElementSettings]) -> Core:
-    """Return the core of a run: the one in C unless the scenario or what its hosts have forbids it.
-
-    `core: native` where it cannot be had is refused before a run (`core_obstacle`).
-    """
-    of_scenario = virtual.core == "python"
-    why = "the scenario says so" if of_scenario else _native_obstacle(virtual, hosts)
-    observed = virtual.packet_trace or bool(virtual.capture)
-    return Core(why, observed=observed, follows=virtual.packet_delays)
 
 
 def core_obstacle(scenario: Scenario) -> str | None:
