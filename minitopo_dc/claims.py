@@ -2,7 +2,7 @@
 
     seen = points(runs, ["network"], "way", "goodput_mbps", lambda mbps: {
         "gain": mbps["MP-QUIC"] / mbps["QUIC"] - 1})
-    table([number("MP-QUIC gains", np.median, seen, "gain", least=0.1, source="table 2")])
+    table([Claim("MP-QUIC gains", "table 2", least=0.1).number(np.median, seen, "gain")])
 
 A point is what labels tell apart. Its measures are medians over seeds, of runs that are ok; a point
 that lacks a run's measure has no value of what needs it. A claim is about a number over points:
@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,13 +103,13 @@ def _made(wide: pd.DataFrame, numbers: Callable[[Known], Mapping[str, Any]]) -> 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement that a number is within limits, and what runs say of it."""
+    """A statement that a number is within limits, and, once it is judged, what runs say of it."""
 
     text: str
-    source: str
+    source: str = ""
     """Where it was published, and the number there."""
-    least: float
-    most: float
+    least: float = -INFINITE
+    most: float = INFINITE
     value: float = math.nan
     """The number; NaN: no point has what it needs."""
     interval: Interval = NONE
@@ -157,117 +157,65 @@ class Claim:
             return f"{middle} (no scatter)"
         return f"{middle} ({significant(self.interval.low)} to {significant(self.interval.high)})"
 
+    def number(self, function: Callable[..., Any], of: Points, *names: str) -> Claim:
+        """Judge a number that a function makes of columns over points.
 
-def number(
-    text: str,
-    function: Callable[..., Any],
-    of: Points,
-    *names: str,
-    least: float = -INFINITE,
-    most: float = INFINITE,
-    source: str = "",
-) -> Claim:
-    """Judge a number that a function makes of columns over points.
+        Args:
+            function: of as many arrays over points as there are names, to a number.
+            of: the points; those that lack one of the numbers do not count.
+            names: the columns.
+        """
+        known = of.known(*names)
+        if known.empty:
+            return self
 
-    Args:
-        text: the claim.
-        function: of as many arrays over points as there are names, to a number.
-        of: the points; those that lack one of the numbers do not count.
-        names: the columns.
-        least: the lower limit.
-        most: the upper limit.
-        source: where it was published.
-    """
-    known = of.known(*names)
-    if known.empty:
-        return Claim(text, source, least, most)
+        def value(*arrays: Any) -> float:
+            return float(function(*arrays))
 
-    def value(*arrays: Any) -> float:
-        return float(function(*arrays))
+        parts = [part.reindex(index=known.index, columns=known.columns) for part in of.by_seed]
+        by_seed = np.stack([part.to_numpy(dtype=float).T for part in parts], axis=1)
+        whole = known.to_numpy(dtype=float).T[:, np.newaxis, :]
+        # By column, seed and point; a point without any of a column has its median.
+        columns = np.where(np.isnan(by_seed).all(axis=1, keepdims=True), whole, by_seed)
+        middle = value(*columns_of(known))
+        if len(known) > 1:
+            interval = bootstrap_interval(columns, value)
+        else:
+            alone = (value(*columns[:, seed, :]) for seed in range(columns.shape[1]))
+            interval = mean_interval([one for one in alone if math.isfinite(one)], about=middle)
+        return replace(self._judged(middle, interval, known, of), runs=columns.shape[1])
 
-    parts = [part.reindex(index=known.index, columns=known.columns) for part in of.by_seed]
-    by_seed = np.stack([part.to_numpy(dtype=float).T for part in parts], axis=1)
-    whole = known.to_numpy(dtype=float).T[:, np.newaxis, :]
-    # By column, seed and point; a point without any of a column has its median.
-    columns = np.where(np.isnan(by_seed).all(axis=1, keepdims=True), whole, by_seed)
-    middle = value(*columns_of(known))
-    if len(known) > 1:
-        interval = bootstrap_interval(columns, value)
-    else:
-        alone = (value(*columns[:, seed, :]) for seed in range(columns.shape[1]))
-        interval = mean_interval([one for one in alone if math.isfinite(one)], about=middle)
-    runs = columns.shape[1]
-    return Claim(text, source, least, most, middle, interval, len(known), runs, of.run)
-
-
-def share(
-    text: str,
-    condition: Callable[..., Any],
-    of: Points,
-    *names: str,
-    least: float = -INFINITE,
-    most: float = INFINITE,
-    source: str = "",
-) -> Claim:
-    """Judge the share of points at which a condition on columns holds; arguments as of `number`."""
-    known = of.known(*names)
-    if known.empty:
-        return Claim(text, source, least, most)
-    part = Proportion(int(np.sum(condition(*columns_of(known)))), len(known))
-    interval = Interval(part.low, part.high, "Wilson over points")
-    return Claim(text, source, least, most, part.share, interval, len(known), points_run=of.run)
-
-
-def every(
-    text: str,
-    of: Points,
-    name: str,
-    *,
-    least: float = -INFINITE,
-    most: float = INFINITE,
-    source: str = "",
-) -> Claim:
-    """Judge whether a column is within its limit at every point; its value is the worst one."""
-    known = of.known(name)[name].to_numpy(dtype=float)
-    if not len(known):
-        return Claim(text, source, least, most)
-    worst = float(known.max() if least == -INFINITE else known.min())
-    interval = Interval(worst, worst, UNIVERSAL)
-    return Claim(text, source, least, most, worst, interval, len(known), points_run=of.run)
-
-
-class Statements:
-    """Statements of a CSV file with the columns `key`, `claim`, `source`, `least`, `most`.
-
-    An empty limit is none. Each method judges the statement of a key, as the function of its name.
-    """
-
-    def __init__(self, file: Path) -> None:
-        """Read the file."""
-        import pandas as pd  # noqa: PLC0415 (0.3 s that most commands need not wait)
-
-        table = pd.read_csv(file).fillna({"source": "", "least": -INFINITE, "most": INFINITE})
-        self._rows = {str(row.pop("key")): row for row in table.to_dict("records")}
-
-    def text(self, key: str) -> tuple[str, dict[str, Any]]:
-        """Return a statement, and its source and limits as arguments of `number`."""
-        row = dict(self._rows[key])
-        return str(row.pop("claim")), {str(name): value for name, value in row.items()}
-
-    def number(self, key: str, function: Callable[..., Any], of: Points, *names: str) -> Claim:
-        """Judge a number that a function makes of columns over points."""
-        text, limits = self.text(key)
-        return number(text, function, of, *names, **limits)
-
-    def share(self, key: str, condition: Callable[..., Any], of: Points, *names: str) -> Claim:
+    def share(self, condition: Callable[..., Any], of: Points, *names: str) -> Claim:
         """Judge the share of points at which a condition on columns holds."""
-        text, limits = self.text(key)
-        return share(text, condition, of, *names, **limits)
+        known = of.known(*names)
+        part = Proportion(int(np.sum(condition(*columns_of(known)))), len(known))
+        interval = Interval(part.low, part.high, "Wilson over points")
+        return self._judged(part.share, interval, known, of)
 
-    def every(self, key: str, of: Points, name: str) -> Claim:
-        """Judge whether a column is within its limit at every point."""
-        text, limits = self.text(key)
-        return every(text, of, name, **limits)
+    def every(self, of: Points, name: str) -> Claim:
+        """Judge whether a column is within its limit at every point; its value is the worst one."""
+        known = of.known(name)
+        worst = float(known[name].max() if self.least == -INFINITE else known[name].min())
+        return self._judged(worst, Interval(worst, worst, UNIVERSAL), known, of)
+
+    def _judged(self, value: float, interval: Interval, known: pd.DataFrame, of: Points) -> Claim:
+        found = replace(self, value=value, interval=interval)
+        return replace(found, points=len(known), points_run=of.run) if len(known) else self
+
+
+def statements(file: Path) -> dict[str, Claim]:
+    """Read the claims of a CSV file with the columns `key`, `claim`, `source`, `least`, `most`.
+
+    They are by their keys; an empty limit is none.
+    """
+    import pandas as pd  # noqa: PLC0415 (0.3 s that most commands need not wait)
+
+    table = pd.read_csv(file, index_col="key").rename(columns={"claim": "text"})
+    rows = table.fillna({"source": "", "least": -INFINITE, "most": INFINITE}).to_dict("index")
+    return {
+        str(key): Claim(**{str(name): value for name, value in row.items()})
+        for key, row in rows.items()
+    }
 
 
 def table(claims: Iterable[Claim]) -> pd.DataFrame:

@@ -164,13 +164,6 @@ PARTS: dict[str, Part] = {
     NOQ: (noq.EXTENSION.obstacle, noq.build),
     PROXY: (linux_guest.proxy_obstacle, build_agent),
 }
-WITHOUT = {
-    NATIVE: "Python computes the same, several times as slowly",
-    PICOQUIC: "what needs it is unsupported here",
-    NOQ: "what needs it is unsupported here",
-    PROXY: "what needs it is unsupported here",
-}
-"""What is so where a part cannot be built (docs/setup.md)."""
 
 
 def build_missing(scenarios: Iterable[Scenario]) -> None:
@@ -212,4 +205,6 @@ def _build_once(name: str) -> None:
     try:
         PARTS[name][1](lambda step: say(f"minitopo-dc: {step}"))
     except BuildError as error:
-        say(f"minitopo-dc: {name} cannot be built: {error}: {WITHOUT[name]}")
+        slow = "Python computes the same, several times as slowly"
+        without = slow if name == NATIVE else "what needs it is unsupported here"
+        say(f"minitopo-dc: {name} cannot be built: {error}: {without}")

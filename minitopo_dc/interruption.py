@@ -111,17 +111,16 @@ class Interruption:
 
 
 @contextmanager
-def interruptible(kept: str, *, ends_process: bool = True) -> Iterator[None]:
+def interruptible(kept: str) -> Iterator[None]:
     """Let a signal end a program with one line: the block has all that it does.
 
     Args:
         kept: says what an interrupted program leaves.
-        ends_process: whether the process ends behind the block, and drops signals then.
 
     Raises:
         SystemExit: a signal came; the status is 128 plus its number.
     """
-    with Interruption(ends_process=ends_process) as interruption:
+    with Interruption(ends_process=True) as interruption:
         interruption.working()
         try:
             yield

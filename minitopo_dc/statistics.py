@@ -197,14 +197,6 @@ def signs(ratios: npt.NDArray[np.float64], margin: float) -> npt.NDArray[np.floa
     return np.where(np.isnan(ratios), np.nan, better.astype(float) - worse)
 
 
-def same_outcome(
-    ratios: npt.NDArray[np.float64], others: npt.NDArray[np.float64], margin: float
-) -> npt.NDArray[np.bool_]:
-    """Return at which points two measurements of a ratio, no NaN, have one outcome (`signs`)."""
-    same: npt.NDArray[np.bool_] = signs(ratios, margin) == signs(others, margin)
-    return same
-
-
 def outcomes(ratios: npt.NDArray[np.float64], margin: float) -> Outcomes:
     """Count the outcomes of points by their ratios; points without a value do not count.
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import pandas as pd
 
@@ -19,7 +19,7 @@ from minitopo_dc.advice.candidates import Candidates
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.executors import Results, Scenarios, Workers
 from minitopo_dc.campaign.plan import Case
-from minitopo_dc.numbers import for_json, significant
+from minitopo_dc.numbers import significant
 from minitopo_dc.results.measures.limiting_factors import reason, unused_legs
 from minitopo_dc.results.measures.named import Criterion
 from minitopo_dc.results.measures.verdict import (
@@ -34,12 +34,7 @@ from minitopo_dc.results.measures.verdict import (
 from minitopo_dc.runs.needs import primary_leg
 from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.statistics import (
-    Interval,
-    Outcome,
-    look_confidence,
-    outcome,
-)
+from minitopo_dc.statistics import Outcome, look_confidence
 from minitopo_dc.ways import LABEL
 
 Stopped = Literal["decided", "border", "time", "most seeds", "runs failed"]
@@ -61,41 +56,6 @@ OUTCOMES: Final[dict[Outcome, tuple[str, str, str]]] = {
 """Of Dual Connectivity: for programs, in the sentence, and where the interval is to the margin."""
 
 
-class Look(NamedTuple):
-    """What the seeds up to now show (`sequence`)."""
-
-    difference: Difference
-    confidence: float
-    """The level of its interval, which is higher the more often seeds were added."""
-    outcome: Outcome
-    """Of Dual Connectivity."""
-
-    @property
-    def lost(self) -> int:
-        """Return the seeds that have a run of both, of which one failed."""
-        return sum(self.difference.paired.lost.values())
-
-    def of_the_better(self, interval: Interval) -> tuple[float, float]:
-        """Return the ends of an interval, as seen from the better one."""
-        first, second = self.difference.scores
-        low, high = interval.low, interval.high
-        return (low, high) if first >= second else (-high, -low)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it for programs; above 0 the first one is better, whatever is judged."""
-        judged, paired = self.difference.criterion, self.difference.paired
-        first, second = self.difference.scores
-        scores = {"difference": first - second}
-        for kind, interval in (("", paired.interval), ("other_", paired.other[1])):
-            scores |= {f"{kind}low": interval.low, f"{kind}high": interval.high}
-        return {
-            **{"first": judged.value(first), "second": judged.value(second)},
-            **{"pairs": paired.pairs, "lost": self.lost},
-            **{"confidence": self.confidence, "outcome": self.outcome},
-            **for_json({key: judged.in_unit(score) for key, score in scores.items()}),
-        }
-
-
 @dataclass(frozen=True)
 class Advice:
     """Dual Connectivity against multipath, with the transports of one stack."""
@@ -106,7 +66,7 @@ class Advice:
     """The way that can be deployed; None: none of its runs was ok."""
     multipath: str | None
     stopped: Stopped
-    look: Look | None = None
+    look: Difference | None = None
     """The last one at these two; None: no seed has both."""
     why: str = ""
     """What held the worse one back, in a sentence; empty: a tie, or no counter tells."""
@@ -142,9 +102,7 @@ class Advice:
         """Return whether what is better depends on the stack; empty: there is one."""
         every = {advice.stack: advice for advice in (self, *self.others)}
         looks = {name: advice.look for name, advice in every.items()}
-        return of_stacks(
-            {name: (look.outcome, look.difference) for name, look in looks.items() if look}
-        )
+        return of_stacks({name: (look.outcome, look) for name, look in looks.items() if look})
 
     def sentences(self) -> Iterator[str]:
         """Yield what is better, how sure that is, why, and what is to be known beside it."""
@@ -163,29 +121,29 @@ class Advice:
         if self.neighbours is not None:
             yield str(self.neighbours["sentence"])
 
-    def _what(self, look: Look | None) -> str:
+    def _what(self, look: Difference | None) -> str:
         if self.dual is None or self.multipath is None or look is None:
             if self.outcome == "open":
                 why = "the time was up" if self.stopped == "time" else "no seed has a run of both"
                 return f"Not enough evidence, as {why}"
             good, bad = ("DC", "multipath") if self.outcome == "better" else ("Multipath", "DC")
             return f"{good} is better, as runs of {bad} failed"
-        judged, (first, second) = self.judged, look.difference.scores
+        judged, (first, second) = self.judged, look.scores
         scores = {self.dual: first, self.multipath: second}
         shown = [f"{name} {significant(judged.value(score))}" for name, score in scores.items()]
         better = max(scores, key=scores.__getitem__)
         outcome = f"{OUTCOMES[look.outcome][1]}{better} is {judged.by(abs(first - second))}"
-        interval = look.difference.paired.interval
+        interval = look.paired.interval
         if interval.low <= 0 <= interval.high:  # no difference is seen
             outcome = OUTCOMES[look.outcome][1].rstrip("; ")
         return f"{', '.join(shown)} {judged.unit_words}: {outcome}"
 
-    def _how_sure(self, look: Look) -> str:
-        paired, judged = look.difference.paired, self.judged
+    def _how_sure(self, look: Difference) -> str:
+        paired, judged = look.paired, self.judged
         ends = look.of_the_better(paired.interval)
         seeds, behind = f"{paired.pairs} seeds", ""
-        if look.lost:
-            seeds = f"{paired.pairs} of {paired.pairs + look.lost} seeds"
+        if paired.lost:
+            seeds = f"{paired.pairs} of {look.seeds} seeds"
             turned = judged.shown(*look.of_the_better(paired.other[1]))
             behind = f"; {turned} if the lost ones went the other way"
         if paired.pairs < FEWEST:
@@ -204,10 +162,22 @@ class Advice:
             **{name: getattr(self, name) for name in (*own, "neighbours")},
             **{name: getattr(judged, name) for name in ("measure", "unit", "difference_unit")},
             "margin": self.judged.margin,
-            "found": self.look and self.look.to_json(),
+            "found": self.look and _found(self.look),
             "of_stacks": self.of_stacks,
             "others": [advice.to_json() for advice in self.others],
         }
+
+
+def _found(look: Difference) -> dict[str, Any]:
+    """Return a difference for programs; above 0 the first way is better, whatever is judged."""
+    scores, lost = map(look.criterion.value, look.scores), sum(look.paired.lost.values())
+    named = ("difference", "low", "high", "other_low", "other_high")
+    numbers = {name: look.to_json()[name] for name in named}
+    return {
+        **dict(zip(("first", "second"), scores, strict=True)),
+        **{"pairs": look.paired.pairs, "lost": lost},
+        **{"confidence": look.confidence, "outcome": look.outcome, **numbers},
+    }
 
 
 SHOWN = 2
@@ -299,24 +269,12 @@ class Runs:
                 sentences.append(f"{way}: {many}: {' '.join(why.split())}")
         return tuple(sentences)
 
-    def look(self, ways: Sequence[str], confidence: float) -> Look | None:
-        """Return by how much the first way is better; None: no seed has both.
-
-        Less than `FEWEST` seeds, as the time was up, are not enough evidence.
-        """
+    def look(self, ways: Sequence[str], confidence: float) -> Difference | None:
+        """Return by how much the first way is better; None: no seed has both."""
         of_both = self.table[self.table[LABEL].isin(ways)]
         made = of_both[of_both.groupby("seed")[LABEL].transform("size") == len(ways)]
         found = difference(made, ways, self.judged, confidence)
-        if not found.paired.pairs:
-            return None
-        enough = found.paired.pairs >= FEWEST
-        reached = outcome(found.paired.interval, self.judged.limit) if enough else "open"
-        return Look(found, confidence, reached)
-
-    def directory_of(self, way: str, seed: int) -> Path:
-        """Return where a run is."""
-        own = self.table[(self.table[LABEL] == way) & (self.table["seed"] == seed)]
-        return Path(own["directory"].iloc[0])
+        return found if found.paired.pairs else None
 
 
 def decide(stack: Candidates, runs: Runs) -> Advice:
@@ -341,7 +299,7 @@ def decide(stack: Candidates, runs: Runs) -> Advice:
     return replace(advice, beside=beside, failed=runs.failures([*judged, *stack.others]))
 
 
-def _sampled(runs: Runs, ways: Sequence[str]) -> tuple[Look | None, Stopped]:
+def _sampled(runs: Runs, ways: Sequence[str]) -> tuple[Difference | None, Stopped]:
     """Add seeds until they decide, or cannot; return the last look, and why they end."""
     look, number, analysis = None, FEWEST, 1
     while number <= MAX_SEEDS:
@@ -349,8 +307,8 @@ def _sampled(runs: Runs, ways: Sequence[str]) -> tuple[Look | None, Stopped]:
         look = runs.look(ways, look_confidence(analysis))
         if look is not None and look.outcome != "open":
             return look, "decided"
-        if look is not None and look.difference.paired.pairs >= FEWEST:
-            interval = look.difference.paired.interval
+        if look is not None and look.paired.pairs >= FEWEST:
+            interval = look.paired.interval
             if interval.high - interval.low < PRECISE * runs.judged.limit:
                 return look, "border"
         if runs.room() < 1:
@@ -384,18 +342,19 @@ def _beside(stack: Candidates, runs: Runs) -> Iterator[str]:
         yield f"Warning: {leg} alone was better than both {seeds}: {shown[leg]}."
 
 
-def _why(runs: Runs, ways: Sequence[str], look: Look | None) -> str:
+def _why(runs: Runs, ways: Sequence[str], look: Difference | None) -> str:
     """Say what held the worse one back, by the pair in the middle; empty where neither clearly is.
 
     A tie has no reason, nor has a difference whose interval holds 0.
     """
     if look is None or look.outcome == "tie":
         return ""
-    if not look.of_the_better(look.difference.paired.interval)[0] > 0:
+    if not look.of_the_better(look.paired.interval)[0] > 0:
         return ""
-    first, second = look.difference.scores
+    first, second = look.scores
     worse, better = ways[::-1] if first > second else ways
     pairs = runs.pairs(ways)
     order = (pairs[worse] - pairs[better]).sort_values(kind="stable").index
     middle = int(order[len(order) // 2])
-    return reason(*(runs.directory_of(way, middle) for way in (worse, better))).sentence(worse)
+    places = runs.table.set_index([LABEL, "seed"])["directory"]
+    return reason(*(Path(places[way, middle]) for way in (worse, better))).sentence(worse)

@@ -100,7 +100,21 @@ class Network:
 
     def command_line(self) -> None:
         """Read and run Mininet's commands from standard input until it ends, or `exit`."""
-        command_line(self._net)
+        setLogLevel("output")  # the command line writes what commands say through the log
+        before = signal.getsignal(signal.SIGINT)
+        try:
+            if sys.stdin.isatty():
+                # Ctrl-C ends a host's command, as often as it is typed, and not this one.
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                CLI(self._net)
+                return
+            # An input on which nothing ever arrives, and that does not end.
+            reading, writing = os.pipe()
+            with os.fdopen(reading) as stdin, os.fdopen(writing, "w"):
+                _Batch(self._net, stdin=stdin)
+        finally:
+            signal.signal(signal.SIGINT, before)
+            setLogLevel("error")
 
 
 @contextmanager
@@ -154,25 +168,6 @@ def _introduce(net: Mininet, near: str, far: str, ip_version: IpVersion) -> None
             for address in addresses
         ]
     run_ip(net[near], commands)
-
-
-def command_line(net: Mininet) -> None:
-    """Read and run commands from standard input until it ends, or `exit`."""
-    setLogLevel("output")  # the command line writes what commands say through the log
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        if sys.stdin.isatty():
-            # Ctrl-C ends a host's command, as often as it is typed, and not this one.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            CLI(net)
-            return
-        # An input on which nothing ever arrives, and that does not end.
-        reading, writing = os.pipe()
-        with os.fdopen(reading) as stdin, os.fdopen(writing, "w"):
-            _Batch(net, stdin=stdin)
-    finally:
-        signal.signal(signal.SIGINT, before)
-        setLogLevel("error")
 
 
 class _Batch(CLI):  # type: ignore[misc]

@@ -13,7 +13,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from io import BufferedReader, FileIO
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from minitopo_dc.files import (
     check_version,
     opened,
     parse_json,
+    parts,
     read_text,
     write_json,
 )
@@ -34,8 +35,6 @@ from minitopo_dc.results.run_result import MAX_BYTES
 DATA_ERRORS = (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 """The errors that numbers and names that do not fit each other raise in a computation."""
 CHECKSUMS = "checksums.json"
-PART_BYTES = 1 << 17
-"""The bytes of a file that are read at once."""
 """SHA-256 of each other file of a run's directory, in hexadecimal, by its path there; of those
 that are no longer than a capture may be."""
 MAX_CAPTURE = 4 << 30
@@ -130,29 +129,38 @@ def read_numbers(run: Path, name: str | Path, columns: Iterable[str]) -> pd.Data
     return to_numbers(run / name, read_csv(run, run / name), columns)
 
 
-def to_numbers(path: Path, table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
+def to_numbers(
+    path: Path, table: pd.DataFrame, columns: Iterable[str], *, gaps: bool = True
+) -> pd.DataFrame:
     """Convert these columns of a table to numbers, NaN where one is not known.
+
+    Args:
+        path: that of the table's file.
+        table: is changed.
+        columns: their names.
+        gaps: whether a number may be unknown.
 
     Raises:
         ResultError: the table lacks a column, or has something else, or an infinite number; the
             message names the file.
     """
     for column in columns:
-        try:
-            table[column] = pd.to_numeric(table[column])
-        except KeyError:
-            raise ResultError(f"{path}: no column {column}") from None
-        except (ValueError, TypeError, OverflowError) as error:
-            raise ResultError(f"{path}: {column}: {error}") from None
-        if np.isinf(table[column].to_numpy(dtype=float)).any():
-            raise ResultError(f"{path}: {column}: an infinite number")
+        if column not in table:
+            raise ResultError(f"{path}: no column {column}; has: {', '.join(map(str, table))}")
+        given = table[column]
+        if given.dtype.kind not in "iuf":
+            try:
+                table[column] = pd.to_numeric(given, errors="coerce")
+            except (TypeError, OverflowError):
+                raise ResultError(f"{path}: {column}: a number out of range") from None
+        values = table[column].to_numpy(dtype=float, na_value=np.nan)
+        if not np.isfinite(values).all():
+            wrong = np.isinf(values) | (np.isnan(values) & (given.notna() if gaps else True))
+            if wrong.any():
+                row = int(wrong.argmax())
+                words = f"{given.iloc[row]} is no number"
+                raise ResultError(f"{path}: line {row + 2}: {column}: {words}")
     return table
-
-
-def is_finite(table: pd.DataFrame) -> bool:
-    """Return whether a table holds nothing but finite numbers."""
-    values = table.to_numpy()
-    return values.dtype.kind in "iuf" and bool(np.isfinite(values).all())
 
 
 def read_csv(run: Path, path: Path) -> pd.DataFrame:
@@ -192,8 +200,7 @@ def _digests(directory: Path, folder: str | Path) -> Iterator[tuple[str, str]]:
             elif entry.is_file(follow_symlinks=False) and entry.name != CHECKSUMS:
                 name = entry.path.removeprefix(f"{directory}/")
                 if entry.stat().st_size <= MAX_CAPTURE:
-                    with open(entry.path, "rb", 0) as file:  # noqa: PTH123 (each file of each run)
-                        yield name, _digest(file)
+                    yield name, _digest(parts(entry.path, MAX_CAPTURE))
 
 
 def damage(directory: Path, only: str | None = None) -> str | None:
@@ -214,16 +221,16 @@ def damage(directory: Path, only: str | None = None) -> str | None:
         if only is not None and name != only:
             continue
         try:
-            with opened(directory / name, MAX_CAPTURE, within=directory) as file:
-                if _digest(file) != digest:
-                    return f"{name}: changed since the run was recorded"
+            # Paths as objects would take most of the time of this.
+            if _digest(parts(f"{directory}/{name}", MAX_CAPTURE, within=directory)) != digest:
+                return f"{name}: changed since the run was recorded"
         except (OSError, ValueError) as error:
             return f"{name}: {getattr(error, 'strerror', None) or error}"
     return None
 
 
-def _digest(file: BufferedReader | FileIO) -> str:
+def _digest(content: Iterable[bytes]) -> str:
     digest = hashlib.sha256()
-    while part := file.read(PART_BYTES):  # most files are one part
+    for part in content:
         digest.update(part)
     return digest.hexdigest()

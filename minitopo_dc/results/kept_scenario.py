@@ -14,7 +14,6 @@ import json
 import re
 import shutil
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -23,6 +22,7 @@ from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import (
     CsvFile,
     check_version,
+    once_a_version,
     parse_json,
     read_bytes,
     read_text,
@@ -41,6 +41,8 @@ from minitopo_dc.trace.model import LONGEST_FILE
 
 GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
 RECORD, FOLDER = "traces.json", "traces"
+TRACES = ("trace", "delay_trace")
+"""The fields that name a trace."""
 DIGITS = 16
 """Hexadecimal digits of a copy's SHA-256 in its name."""
 MAX_BYTES = 1 << 20
@@ -67,13 +69,7 @@ def load_as_run(run: Path) -> Scenario:
     Raises:
         SettingsError: see `load_recorded`, or the record of the kept traces is damaged.
     """
-    name = DERIVED if (run / DERIVED).exists() else GIVEN
-    try:
-        status = (run / name).stat()
-    except OSError:  # the reading says why
-        scenario = load_recorded(run, name)
-    else:
-        scenario = _load_once(run, name, (status.st_ino, status.st_mtime_ns))
+    scenario = _load_once(run / (DERIVED if (run / DERIVED).exists() else GIVEN))
     paths = trace_paths((*scenario.legs, *scenario.real.backhaul), scenario.cells)
     places = {path: _place(path, run) for path in dict.fromkeys(paths)}
     if not places:
@@ -89,10 +85,10 @@ def load_as_run(run: Path) -> Scenario:
     return scenario.model_copy(update={"legs": legs, "real": real, "cells": cells})
 
 
-@lru_cache(maxsize=KEPT)
-def _load_once(run: Path, name: str, _version: tuple[int, int]) -> Scenario:
-    """Read a run's scenario through a cache, as each of its measures asks for it."""
-    return load_recorded(run, name)
+@once_a_version(KEPT)
+def _load_once(path: Path) -> Scenario:
+    """Read a run's scenario once, as each of its measures asks for it."""
+    return load_recorded(path.parent, path.name)
 
 
 def load_to_run(path: Path) -> Scenario:
@@ -142,7 +138,7 @@ def keep_traces(paths: Iterable[str], run: Path) -> None:
     names = {}
     for path in dict.fromkeys(paths):
         try:
-            digest = file_digest(path)
+            digest = _digest(Path(path))
         except OSError as error:
             raise SettingsError(f"trace {quoted(path)}: {error.strerror}") from None
         names[path] = f"{digest[:DIGITS]}-{_OTHER.sub('_', Path(path).name)[-MAX_NAME:]}"
@@ -202,15 +198,15 @@ def _is_name(value: Any) -> bool:
 def _is_same(path: str, name: str) -> bool:
     """Return whether a file has the digest that a copy's name begins with."""
     try:
-        return cached_digest(path)[:DIGITS] == name[:DIGITS]
+        return _digest(Path(path))[:DIGITS] == name[:DIGITS]
     except (OSError, ValueError):
         return False
 
 
-@lru_cache(maxsize=256)
-def _digest(path: str, _inode: int, _changed: int) -> str:
-    """Digest a file through a cache, as the runs of a campaign have the same traces."""
-    return hashlib.sha256(read_bytes(Path(path), LONGEST_FILE)).hexdigest()
+@once_a_version(256)
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file; the runs of a campaign have the same traces."""
+    return hashlib.sha256(read_bytes(path, LONGEST_FILE)).hexdigest()
 
 
 def _moved(link: Leg, places: dict[str, str]) -> Leg:
@@ -228,20 +224,9 @@ def _with_places(radio: Named, places: dict[str, str]) -> Named:
 
 def _traces_of(radio: LegDirection | BackgroundSettings) -> Iterator[tuple[str, str]]:
     """Yield each field of a direction or a cell's users that names a trace, with its path."""
-    for field in ("trace", "delay_trace"):
+    for field in TRACES:
         if (path := getattr(radio, field, None)) is not None:
             yield field, str(path)
-
-
-def file_digest(path: str) -> str:
-    """Return the SHA-256 of what a file holds, in hexadecimal digits."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-
-
-def cached_digest(path: str) -> str:
-    """Return the same of a file that thousands of runs name, and that may change between them."""
-    file = Path(path).stat()
-    return _digest(path, file.st_ino, file.st_mtime_ns)
 
 
 def trace_paths(links: Iterable[Leg], cells: Iterable[CellSettings]) -> Iterator[str]:
@@ -266,31 +251,30 @@ def run_id(scenario: Scenario) -> str:
     Raises:
         SettingsError: a trace or a plugin's file cannot be read.
     """
-    scenario = scenario.of_its_clock()
-    document = scenario.model_dump(mode="json", exclude_defaults=True)
-    for where, links in (
-        ("legs", document["legs"]),
-        ("real.backhaul", document.get("real", {}).get("backhaul", ())),
-    ):
-        for number, leg in enumerate(links):
-            for name in get_args(Direction):
-                for field in {"trace", "delay_trace"} & leg.get(name, {}).keys():
-                    place = f"{where}.{number}.{name}.{field}"
-                    leg[name][field] = _content(place, leg[name][field])
-    for number, cell in enumerate(document.get("cells", ())):
-        for index, users in enumerate(cell.get("background", ())):
-            if "trace" in users:
-                place = f"cells.{number}.background.{index}.trace"
-                users["trace"] = _content(place, users["trace"])
+    document = scenario.of_its_clock().model_dump(mode="json", exclude_defaults=True)
+    for part in {"legs", "real", "cells"} & document.keys():
+        document[part] = _with_contents(document[part], part)
     plugins = document.get("plugins", [])
-    plugins[:] = [_content("plugins", it) if it.endswith(".py") else it for it in plugins]
+    plugins[:] = [_content(it, "plugins") if it.endswith(".py") else it for it in plugins]
     text = json.dumps(document, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
 
 
-def _content(place: str, path: str) -> str:
+def _with_contents(value: Any, place: str) -> Any:
+    """Return a part of a document with what each of its traces counts as."""
+    if isinstance(value, list):
+        return [_with_contents(part, f"{place}.{number}") for number, part in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: (_content if name in TRACES else _with_contents)(part, f"{place}.{name}")
+        for name, part in value.items()
+    }
+
+
+def _content(path: str, place: str) -> str:
     """Return what a file counts as; SettingsError names the place where it cannot be read."""
     try:
-        return cached_digest(path)
+        return _digest(Path(path))
     except OSError as error:
         raise SettingsError(f"{place}: {quoted(path)}: {error.strerror}") from None

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-
-import pandas as pd
 
 from minitopo_dc.results.files import MAX_QLOG, ResultError, read_text_in
 from minitopo_dc.results.run_result import of_first_flow
@@ -32,31 +29,6 @@ WRONG = (ValueError, LookupError, TypeError, AttributeError)
 """The errors that a malformed qlog raises."""
 
 
-@dataclass(frozen=True)
-class LossRecovery:
-    """The loss recovery of one connection, at the server.
-
-    `drop_occasions` counts the decreases of the congestion window: packets that are lost together
-    decrease it once (RFC 9002, section 7.3.2). `lost_packets` counts what was declared lost,
-    whether it was or came late. `rtt_ms` is the mean of the samples of the round-trip time.
-    """
-
-    window: pd.DataFrame
-    """`time_s` since the first event, `cwnd_bytes`; a row for each change, and the last one."""
-    lost_packets: int
-    drop_occasions: int
-    rtt_ms: float | None
-
-
-def server_recovery(run: Path) -> LossRecovery:
-    """Return the loss recovery by the qlog of a run's server; of several flows, of the first one's.
-
-    Raises:
-        ResultError: there is no qlog (the scenario needs `options: {qlog: true}`), or it is broken.
-    """
-    return read_recovery(_qlog(run, "server"), within=run)
-
-
 def qlog_events(
     run: Path, role: Literal["server", "client"], *, several_paths: bool = False
 ) -> list[Event]:
@@ -71,21 +43,6 @@ def qlog_events(
         ResultError: there is no qlog (the scenario needs `options: {qlog: true}`), or it is broken.
     """
     return _read_events(run, _qlog(run, role), several_paths=several_paths)
-
-
-def read_recovery(path: Path, within: Path | None = None) -> LossRecovery:
-    """Read one qlog file of aioquic, ngtcp2 or picoquic, in the directory `within` or its own.
-
-    Round-trip times of ngtcp2 are cut to whole milliseconds: their mean is 0.5 ms low.
-
-    Raises:
-        ResultError: it is missing or broken, or of several paths.
-    """
-    events = _read_events(within or path.parent, path)
-    try:
-        return _recovery(events)
-    except WRONG as error:
-        raise _broken(path, error) from None
 
 
 def _qlog(run: Path, role: Literal["server", "client"]) -> Path:
@@ -205,23 +162,3 @@ def acknowledged_ranges(frames: Sequence[Event]) -> list[list[int]]:
     """Return the ranges of packet numbers that a packet's frames acknowledge: first and last."""
     acks = (frame["acked_ranges"] for frame in frames if frame["frame_type"] == "ack")
     return [ends for ranges in acks for ends in ranges]
-
-
-def _recovery(events: list[Event]) -> LossRecovery:
-    metrics = [(event["time"], event["data"]) for event in events if event["name"] == METRICS]
-    windows = pd.DataFrame(
-        [
-            ((time - events[0]["time"]) / 1000, data["cwnd"])
-            for time, data in metrics
-            if "cwnd" in data
-        ],
-        columns=["time_s", "cwnd_bytes"],
-    )
-    changes = windows["cwnd_bytes"].diff()
-    rtts = [data["latest_rtt"] for _, data in metrics if "latest_rtt" in data]
-    return LossRecovery(
-        window=windows[(changes != 0) | (windows.index == len(windows) - 1)].reset_index(drop=True),
-        lost_packets=sum(event["name"] == LOST for event in events),
-        drop_occasions=int((changes < 0).sum()),
-        rtt_ms=sum(rtts) / len(rtts) if rtts else None,
-    )

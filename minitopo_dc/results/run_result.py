@@ -19,9 +19,11 @@ time zero (in `details`; 0 if it is not known, as on the virtual clock).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+
+from pydantic import ConfigDict, TypeAdapter
 
 from minitopo_dc.fields import Direction
 from minitopo_dc.files import VERSION_FILE, parse_json, read_text, write_json, write_version
@@ -188,6 +190,7 @@ class RunResult:
     settings: dict[str, Any] = field(default_factory=dict)
     """The `settings_of` its scenario."""
     details: dict[str, Any] = field(default_factory=dict)
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
     @property
     def measures(self) -> dict[str, float]:
@@ -231,21 +234,13 @@ class RunResult:
 
     @classmethod
     def load(cls, directory: Path) -> RunResult:
-        """Read a run's result; raise OSError, TypeError or ValueError when there is none."""
+        """Read a run's result; raise OSError or ValueError when there is none, or it is broken."""
         text = read_text(directory / "result.json", MAX_BYTES, within=directory)
-        values, known = parse_json(text), fields(cls)
-        names = [field.name for field in known]
-        if unknown := [name for name in values if name not in names]:
-            words = ", ".join(map(repr, unknown))
-            raise ValueError(f"unknown field {words:.200}; allowed: {', '.join(names)}")
-        needed = [
-            field.name for field in known if field.default is field.default_factory is MISSING
-        ]
-        if missing := [name for name in needed if name not in values]:
-            raise ValueError(f"no field {', '.join(missing)}; allowed: {', '.join(names)}")
-        return cls(**values)
+        parse_json(text)  # refuses what no table can hold
+        return _SCHEMA.validate_json(text, strict=True)
 
 
+_SCHEMA = TypeAdapter(RunResult)
 COLUMNS: Final = frozenset(field.name for field in fields(RunResult)) | {
     *("id", "run", "experiments", "configuration", "trust", "repeats")
 }

@@ -15,10 +15,8 @@ from minitopo_dc.results.files import (
     opened_in,
     read_numbers,
 )
-from minitopo_dc.results.qlog import LossRecovery, server_recovery
 from minitopo_dc.results.run_result import of_first_flow
 from minitopo_dc.scenario.addresses import SERVER_PORT
-from minitopo_dc.units import NS_PER_S
 
 FILE = "tcp-info.csv"
 NUMBERS = (
@@ -30,18 +28,7 @@ DECREASED = ("recovery", "loss")
 TCP = 6
 """The number of the protocol in IP."""
 FIN, SYN, RST = 0x01, 0x02, 0x04
-APPLICATION_DATA = 23
-"""The type of TLS records with application data (RFC 8446, section 5.1)."""
-RECORD_HEADER = struct.Struct("!BHH")
-"""The header of a TLS record: type, version, length."""
 IPV6_HEADER = 40
-Declared = tuple[float, int]
-"""The time (s) at which a segment was sent again, and the number of its transmission before."""
-
-
-def tcp_info_file(run: Path) -> Path | None:
-    """Return the path of a run's first flow's `tcp-info.csv`; None when it recorded none."""
-    return of_first_flow(run, FILE)
 
 
 def tcp_info(run: Path) -> pd.DataFrame:
@@ -50,7 +37,7 @@ def tcp_info(run: Path) -> pd.DataFrame:
     Raises:
         ResultError: there are none, or the file is broken.
     """
-    path = tcp_info_file(run)
+    path = of_first_flow(run, FILE)
     if path is None:
         raise ResultError(
             f"{run}: no {FILE}; its scenario, or the first of its flows, lacks options: "
@@ -62,34 +49,6 @@ def tcp_info(run: Path) -> pd.DataFrame:
         return rows.astype({"state": str}).reset_index(drop=True)
     except (KeyError, IndexError) as error:
         raise ResultError(f"{path}: {error!r}") from None
-
-
-def tcp_recovery(run: Path) -> LossRecovery:
-    """Return the loss recovery of the first flow's connection, at the server.
-
-    `lost_packets` are segments sent again; `rtt_ms` is the mean of the smoothed round-trip time
-    over the samples.
-
-    Raises:
-        ResultError: see `tcp_info`.
-    """
-    info = tcp_info(run)
-    elapsed = (info["time_ns"] - info["time_ns"].iloc[0]) / NS_PER_S
-    return LossRecovery(
-        window=info[["cwnd_bytes"]].assign(time_s=elapsed)[["time_s", "cwnd_bytes"]],
-        lost_packets=int(info["retransmissions"].max()),
-        drop_occasions=int(decreases(info).sum()),
-        rtt_ms=float(info["smoothed_rtt_ms"].mean()),
-    )
-
-
-def sender_recovery(run: Path) -> LossRecovery:
-    """Return the loss recovery of a run's server, from `tcp-info.csv` if it exists, else its qlog.
-
-    Raises:
-        ResultError: a run of TCP or QUIC has neither, or it is broken.
-    """
-    return tcp_recovery(run) if tcp_info_file(run) is not None else server_recovery(run)
 
 
 class TcpSegment(NamedTuple):

@@ -24,9 +24,8 @@ RESERVED = frozenset(
         *("workload", "clock", "goodput_mbps", "completion_s", "leg_bytes"),
         *("capacity_share", "directory", "details", "started_s", "client_cpu_s", "server_cpu_s"),
         *("wall_s", "failed_attempts", "units", "flows", "jain_index", "id", "experiments"),
-        *("reordering_wait_ms", "given_up", "recovery_s", "leg_bytes_per_byte", "leg_loss_percent"),
-        "lost_percent",
-        *("drop_occasions", "lost_packets", "rtt_ms", "answer_worst_ms", "answer_p95_ms"),
+        *("reordering_wait_ms", "given_up", "recovery_s", "leg_bytes_per_byte"),
+        *("lost_percent", "answer_worst_ms", "answer_p95_ms"),
         *(
             f"{part}_delay_{name}_ms"
             for part in (
@@ -36,8 +35,7 @@ RESERVED = frozenset(
             for name in ("median", "p95")
         ),
         *("smoothed_rtt_median_ms", "smoothed_rtt_p95_ms"),
-        *("mp_capacity_mbps", "sp_capacity_mbps", "mp_share", "sp_share"),
-        *("handovers_per_minute", "handover_recovery_s", "leg_failures"),
+        *("handovers_per_minute", "handover_recovery_s"),
         *("configuration", "leg", "settings"),
     }
 )

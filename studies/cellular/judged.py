@@ -5,6 +5,7 @@ A start of a drive is a point; a claim is about means over starts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,30 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import minitopo_dc as dc
 from minitopo_dc import claims
 from minitopo_dc.claims import Claim, Known, Points
 
-SAID = claims.Statements(Path(__file__).with_name("reference") / "claims.csv")
+SAID = claims.statements(Path(__file__).with_name("reference") / "claims.csv")
 CASES = ("sp", "1", "2", "3", "4")
 CONTROLS = {"NewReno": "newreno", "CUBIC": "cubic", "FAST": "fast", "BBRv1": "bbr1"}
-GOODPUT, SHARE = "goodput_mbps", "mp_share"
-MP, SP = "mp_capacity_mbps", "sp_capacity_mbps"
+GOODPUT = "goodput_mbps"
+MP, SP, SHARE = "mp_capacity_mbps", "sp_capacity_mbps", "mp_share"
+OPEN = (MP, SP, SHARE, "sp_share")
+"""The capacity of all open links and of the largest one, and the goodput divided by them."""
 ROWS = tuple(CONTROLS.values())
 SEVERAL = ("2", "3", "4")
+
+
+@dc.run_measures(*OPEN)
+def open_shares(run: Path) -> dict[str, float]:
+    """Return what the open links of a run could have carried, and how much of it did.
+
+    Errors are those of `open_capacity`.
+    """
+    both, goodput = dc.results.open_capacity(run), dc.results.RunResult.load(run).goodput_mbps
+    shares = (math.nan if goodput is None or not mbps else goodput / mbps for mbps in both)
+    return dict(zip(OPEN, (*both, *shares), strict=True))
 
 
 def started(runs: pd.DataFrame) -> Points:
@@ -67,13 +82,11 @@ def ratios(*values: Any) -> Any:
 def of_environment(runs: pd.DataFrame) -> Iterator[Claim]:
     """Yield all claims about an environment, from the runs of its experiment."""
     seen = started(runs)
-    yield SAID.number(
-        "3-single",
+    yield SAID["3-single"].number(
         lambda cubic, bbr, capacity: min(np.mean(cubic), np.mean(bbr)) / np.mean(capacity),
         *(seen, "cubic sp", "bbr1 sp", "capacity sp"),
     )
-    yield SAID.number(
-        "3-best",
+    yield SAID["3-best"].number(
         lambda cubic, bbr, *others: min(np.mean(cubic), np.mean(bbr)) - max(map(np.mean, others)),
         *(seen, "cubic sp", "bbr1 sp", "fast sp", "newreno sp"),
     )
@@ -90,37 +103,36 @@ def of_handovers(seen: Points) -> Iterator[Claim]:
     def share(*values: Any) -> Any:
         return np.mean(ratios(*values) >= 1)
 
-    yield SAID.number("4", largest, seen, *rows("1", "sp"))
-    yield SAID.number("5", largest, seen, "bbr1 1", "bbr1 sp")
-    yield SAID.number("6", lambda *values: ratios(*values).min(), seen, *rows("2", "1"))
-    yield SAID.number("7", share, seen, *rows("2", "sp"))
+    yield SAID["4"].number(largest, seen, *rows("1", "sp"))
+    yield SAID["5"].number(largest, seen, "bbr1 1", "bbr1 sp")
+    yield SAID["6"].number(lambda *values: ratios(*values).min(), seen, *rows("2", "1"))
+    yield SAID["7"].number(share, seen, *rows("2", "sp"))
 
 
 def of_several_paths(seen: Points) -> Iterator[Claim]:
     """Yield claims 8 to 13, about several paths, and MPTCP."""
     for key, case in (("8", "2"), ("9", "3")):
-        yield SAID.number(key, lambda *both: ratios(*both).item(), seen, f"cubic {case}",
+        yield SAID[key].number(lambda *both: ratios(*both).item(), seen, f"cubic {case}",
                           f"single {case}")  # fmt: skip
     # The best channels come first, so that each adds at most what the one before it does.
-    yield SAID.number(
-        "10",
+    yield SAID["10"].number(
         lambda one, two, three: (np.mean(three) - np.mean(two)) / (np.mean(two) - np.mean(one)),
         *(seen, "capacity sp", "capacity 2", "capacity 3"),
     )
-    yield SAID.number("11", lambda *values: np.mean(np.subtract(*means(values, 2)) < 0), seen,
+    yield SAID["11"].number(lambda *values: np.mean(np.subtract(*means(values, 2)) < 0), seen,
                         *rows("4", "3"))  # fmt: skip
     shares = [f"share {case}" for case in SEVERAL]
-    yield SAID.number("12", lambda *values: means(values).max(), seen, *shares)
-    yield SAID.number("13-single", lambda *both: ratios(*both).max(), seen, "mptcp sp", "cubic sp")
+    yield SAID["12"].number(lambda *values: means(values).max(), seen, *shares)
+    yield SAID["13-single"].number(lambda *both: ratios(*both).max(), seen, "mptcp sp", "cubic sp")
     names = [f"{way} {case}" for way in ("mptcp", "cubic") for case in SEVERAL]
-    yield SAID.number("13-several", lambda *values: ratios(*values).max(), seen, *names)
+    yield SAID["13-several"].number(lambda *values: ratios(*values).max(), seen, *names)
 
 
 def of_figure_6(runs: pd.DataFrame) -> Iterator[Claim]:
     """Yield claim 14: the sum of both paths follows the capacity over 8 s."""
     ways = ("MP-QUIC, CUBIC", "MP-QUIC, BBRv1")
     seen = claims.points(runs, ["case"], "way", SHARE, lambda known: {w: known[w] for w in ways})
-    yield SAID.number("14", lambda cubic, bbr: min(np.mean(cubic), np.mean(bbr)), seen, *ways)
+    yield SAID["14"].number(lambda cubic, bbr: min(np.mean(cubic), np.mean(bbr)), seen, *ways)
 
 
 def of_dual_connectivity(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -136,8 +148,8 @@ def of_dual_connectivity(runs: pd.DataFrame) -> Iterator[Claim]:
     pairs += [(f"DC {split}", "2") for split in ("batch", "proportional", "duplicate")]
     for way, case in pairs:
         if way in ways:
-            yield claims.number(
-                f"{way} with {case} of the channels reaches 0.95 of MP-QUIC with CUBIC",
+            text = f"{way} with {case} of the channels reaches 0.95 of MP-QUIC with CUBIC"
+            yield Claim(text, "ours", least=0.95).number(
                 lambda dual, multipath: np.mean(dual) / np.mean(multipath),
-                seen, f"{way} {case}", f"MP-QUIC, CUBIC {case}", least=0.95, source="ours",
+                seen, f"{way} {case}", f"MP-QUIC, CUBIC {case}",
             )  # fmt: skip

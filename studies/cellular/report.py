@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from judged import of_dual_connectivity, of_environment, of_figure_6
+from judged import OPEN, of_dual_connectivity, of_environment, of_figure_6
 
 import minitopo_dc as dc
 from minitopo_dc import claims, plots
@@ -31,7 +31,6 @@ MEASURES = ("goodput", "completion", "mp_capacity", "sp_capacity")
 """What the paper gives a mean and a standard deviation of."""
 STARTS = 18
 """Of each row of the paper (section 4)."""
-SHARES = ("mp_share", "sp_share")
 CHANGED = {
     "one-change": "One change at a time, all cases, residential",
     "sensitivity-1": "What the open choices matter, case 1",
@@ -50,7 +49,7 @@ def report(runs: pd.DataFrame) -> Iterator[Section]:
     ran = set(runs["experiment"])
     for place, (name, _) in TABLES.items():
         if place in ran or runs.empty:
-            mine = part(runs, place, *SHARES, "mp_capacity_mbps", "sp_capacity_mbps")
+            mine = part(runs, place, *OPEN)
             yield f"Claims, {place}", claims.table(of_environment(mine))
             yield from beside(mine, place, f"{name}, {place}")
             yield from shares(mine, place)

@@ -6,6 +6,8 @@ for failed. A silence of 0 ms does not look for it.
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -97,6 +99,18 @@ def drive() -> Iterator[Case]:
         for start_s in (0, 600, 1200):
             labels = {"silence_ms": silence_ms, "start_s": start_s}
             yield made.evolve(trace_offset_s=start_s), {"experiment": "drive", **labels}
+
+
+@dc.run_measures("leg_failures")
+def leg_failures(run: Path) -> dict[str, float]:
+    """Return how often a transmitting entity took a leg for failed, downlink and uplink.
+
+    It is NaN when no bearer of the run detected failures (`leg_failure_ms`).
+    """
+    summaries = (json.loads((run / f"{host}-summary.json").read_text()) for host in ("gnb", "ue"))
+    bearers = [bearer for summary in summaries for bearer in summary["transmit"].values()]
+    counts = [bearer[name] for bearer in bearers for name in bearer if name.startswith("failures_")]
+    return {"leg_failures": sum(counts) if counts else math.nan}
 
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:

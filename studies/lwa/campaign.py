@@ -101,7 +101,8 @@ def judged(runs: pd.DataFrame) -> Iterator[Claim]:
         return over | {"multipath": best["adaptive"] / mbps["MP-QUIC"]}
 
     seen = claims.points(runs, ["channel"], "way", "goodput_mbps", numbers)
-    yield claims.every("adaptive DC is faster than the better leg alone", seen, "alone", least=1)
-    yield claims.every("an adaptive split is faster than a static one", seen, "static", least=1)
-    yield claims.number("adaptive DC and MP-QUIC are alike: middle ratio of goodputs", np.median,
-                        seen, "multipath", least=0.9, most=1.1)  # fmt: skip
+    yield Claim("adaptive DC is faster than the better leg alone", least=1).every(seen, "alone")
+    yield Claim("an adaptive split is faster than a static one", least=1).every(seen, "static")
+    yield Claim(
+        "adaptive DC and MP-QUIC are alike: middle ratio of goodputs", least=0.9, most=1.1
+    ).number(np.median, seen, "multipath")

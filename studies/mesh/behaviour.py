@@ -37,10 +37,10 @@ def of_behaviour(runs: pd.DataFrame) -> Iterator[Claim]:
 
     seen = claims.points(mine, ["connection"], "way", list(BEHAVIOUR), numbers)
     for key in ("v43-limited", "bquic-limited", "modern-limited", "early", "false"):
-        yield SAID.share(key, is_one, seen, key)
-    yield SAID.share("above", above(1), seen, "above")
-    yield SAID.share("late", is_one, seen, "late")
-    yield SAID.number("gap_us", np.median, seen, "gap_us")
+        yield SAID[key].share(is_one, seen, key)
+    yield SAID["above"].share(above(1), seen, "above")
+    yield SAID["late"].share(is_one, seen, "late")
+    yield SAID["gap_us"].number(np.median, seen, "gap_us")
 
 
 def is_one(values: Any) -> Any:
@@ -62,10 +62,10 @@ def of_reordering(runs: pd.DataFrame) -> Iterator[Claim]:
 
     measures = ["false_loss", "goodput_mbps"]
     seen = claims.points(mine, ["connection"], ["way", "jitter_ms"], measures, numbers)
-    yield SAID.share("disorder-false", is_one, seen, "v43")
-    yield SAID.number("disorder-fewer", lambda one, two: np.mean(one - two), seen, "v43", "bquic")
+    yield SAID["disorder-false"].share(is_one, seen, "v43")
+    yield SAID["disorder-fewer"].number(lambda one, two: np.mean(one - two), seen, "v43", "bquic")
     for key in ("v43-keeps", "bquic-keeps", "modern-keeps"):
-        yield SAID.number(key, np.mean, seen, key)
+        yield SAID[key].number(np.mean, seen, key)
 
 
 def of_states(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -78,7 +78,7 @@ def of_states(runs: pd.DataFrame) -> Iterator[Claim]:
         return {"states": largest, "limited": more["application_limited_share"]}
 
     seen = claims.points(part(runs, "states", *STATES), ["client"], "way", STATES, numbers)
-    yield from (SAID.every(key, seen, key) for key in ("states", "limited"))
+    yield from (SAID[key].every(seen, key) for key in ("states", "limited"))
 
 
 def of_aggregation(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -94,7 +94,7 @@ def of_aggregation(runs: pd.DataFrame) -> Iterator[Claim]:
     mine = part(runs, "aggregation")
     seen = claims.points(mine, ["client"], ["way", "frames"], "goodput_mbps", numbers)
     for key in ("aggregated-v43", "aggregated-modern", "unaggregated"):
-        yield SAID.number(key, np.mean, seen, key)
+        yield SAID[key].number(np.mean, seen, key)
 
 
 def of_fairness(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -115,6 +115,6 @@ def of_fairness(runs: pd.DataFrame) -> Iterator[Claim]:
         for client in ("RP1", "RP3")
     )
     for way in ("v43", "bquic"):
-        yield SAID.number(f"beside-{way}-wire", np.mean, wire, way)
+        yield SAID[f"beside-{way}-wire"].number(np.mean, wire, way)
     for key, name in {"beside-v43": "v43", "beside-bquic": "index", "fairer": "fairer"}.items():
-        yield SAID.number(key, np.mean, wifi, name)
+        yield SAID[key].number(np.mean, wifi, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from clients import HOPS
 import minitopo_dc as dc
 from minitopo_dc import claims
 from minitopo_dc.claims import Claim, Known, Points
+from minitopo_dc.results.measures.account import LEG_CAUSES, counters
 
 GAIN_PERCENT = {"RP1": 5.4, "RP2": 23.8, "RP3": 28, "RP4": 7.3, "RP5": 16.3, "RP6": 10.7,
                 "RP7": 20.5}  # fmt: skip
@@ -20,8 +22,23 @@ GAIN_PERCENT = {"RP1": 5.4, "RP2": 23.8, "RP3": 28, "RP4": 7.3, "RP5": 16.3, "RP
 TCP_MBPS = {"RP3": 61.6, "RP4": 5.0, "RP7": 31.4}
 """Table 2."""
 WIRELESS = [client for client, hops in HOPS.items() if hops]
-SAID = claims.Statements(Path(__file__).with_name("reference") / "claims.csv")
+SAID = claims.statements(Path(__file__).with_name("reference") / "claims.csv")
 Numbers = Callable[[Known], Mapping[str, Any]]
+
+
+@dc.run_measures("leg_loss_percent")
+def leg_loss_percent(run: Path) -> dict[str, float]:
+    """Return the packets that the downlink legs dropped, of those that reached them (%).
+
+    Counted are all packets of the whole run. It is NaN when none reached a leg.
+
+    Raises:
+        ResultError: the run's files are broken.
+    """
+    losses, legs = dc.results.packet_account(run).losses, counters(run / "gnb-summary.json", "legs")
+    reached = sum(leg["pushed_packets"] for leg in legs.values())
+    dropped = sum(losses[cause] for cause in LEG_CAUSES)
+    return {"leg_loss_percent": 100 * dropped / reached if reached else math.nan}
 
 
 def part(runs: pd.DataFrame, experiment: str, *names: str) -> pd.DataFrame:
@@ -66,15 +83,15 @@ def of_gains(runs: pd.DataFrame) -> Iterator[Claim]:
         by_client(at(mine, *names), "goodput_mbps", gains)
         for names in (HOPS, WIRELESS, ["RP1"], ["RP2", "RP3"], ["RP4"])
     )
-    yield SAID.every("harmless", every, "gain")
-    yield SAID.every("faster", wireless, "gain")
-    yield SAID.number("faster-7", np.median, wireless, "gain")
-    yield SAID.number("wire", np.mean, wire, "gain")
-    yield SAID.every("good-links", fast, "gain")
-    yield SAID.number("bad-links", np.mean, slow, "gain")
-    yield SAID.number("order", rank_correlation, every, "gain", "theirs")
-    yield SAID.number("order-wireless", rank_correlation, wireless, "gain", "theirs")
-    yield SAID.share("today", above(0), every, "today")
+    yield SAID["harmless"].every(every, "gain")
+    yield SAID["faster"].every(wireless, "gain")
+    yield SAID["faster-7"].number(np.median, wireless, "gain")
+    yield SAID["wire"].number(np.mean, wire, "gain")
+    yield SAID["good-links"].every(fast, "gain")
+    yield SAID["bad-links"].number(np.mean, slow, "gain")
+    yield SAID["order"].number(rank_correlation, every, "gain", "theirs")
+    yield SAID["order-wireless"].number(rank_correlation, wireless, "gain", "theirs")
+    yield SAID["today"].share(above(0), every, "today")
 
 
 def of_path(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -83,8 +100,8 @@ def of_path(runs: pd.DataFrame) -> Iterator[Claim]:
     loss = by_client(mine, "packet_loss",
                      lambda known: {"more": 100 * (known["bquic"] - known["v43"])})  # fmt: skip
     delay = by_client(mine, "mean_delay_ms", ratio("more", "bquic", "v43"))
-    yield SAID.every("loss", loss, "more")
-    yield SAID.every("delay", delay, "more")
+    yield SAID["loss"].every(loss, "more")
+    yield SAID["delay"].every(delay, "more")
 
 
 def of_queues(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -102,9 +119,9 @@ def of_queues(runs: pd.DataFrame) -> Iterator[Claim]:
 
     measures = ["packet_loss", "mean_delay_ms"]
     seen = claims.points(mine, ["client"], ["way", "queue_packets"], measures, numbers)
-    yield SAID.every("delay-50", seen, "50")
-    yield SAID.every("delay-1000", seen, "1000")
-    yield SAID.every("loss-50", seen, "more")
+    yield SAID["delay-50"].every(seen, "50")
+    yield SAID["delay-1000"].every(seen, "1000")
+    yield SAID["loss-50"].every(seen, "more")
 
 
 def of_stress(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -119,9 +136,9 @@ def of_stress(runs: pd.DataFrame) -> Iterator[Claim]:
         for name in ("RP2", "RP7", "RP5", "RP7 RP5")
     }
     for client in ("RP2", "RP7", "RP5"):
-        yield SAID.number(f"busy-{client}", np.mean, falls[client], "v43")
-    yield SAID.number("busy-tcp-RP2", np.mean, falls["RP2"], "tcp")
-    yield SAID.every("busy-tcp", falls["RP7 RP5"], "tcp")
+        yield SAID[f"busy-{client}"].number(np.mean, falls[client], "v43")
+    yield SAID["busy-tcp-RP2"].number(np.mean, falls["RP2"], "tcp")
+    yield SAID["busy-tcp"].every(falls["RP7 RP5"], "tcp")
 
 
 def of_knobs(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -137,7 +154,7 @@ def of_knobs(runs: pd.DataFrame) -> Iterator[Claim]:
             swept &= mine[name].isna() if value is None else mine[name] == value
         chosen = mine[(mine["way"] == "v43") | swept]
         seen = by_client(chosen, "goodput_mbps", ratio("gain", "swept", "v43"))
-        yield SAID.number(key, np.mean, seen, "gain")
+        yield SAID[key].number(np.mean, seen, "gain")
 
 
 def of_tcp(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -150,10 +167,10 @@ def of_tcp(runs: pd.DataFrame) -> Iterator[Claim]:
     wireless, wire = (
         by_client(at(mine, *names), "throughput_mbps", lead) for names in (WIRELESS, ["RP1"])
     )
-    yield SAID.every("tcp-ahead", wireless, "v43")
-    yield SAID.number("tcp-ahead-30", np.median, wireless, "v43")
-    yield SAID.number("tcp-wire", np.mean, wire, "v43")
-    yield SAID.share("tcp-today", above(0), wireless, "modern")
+    yield SAID["tcp-ahead"].every(wireless, "v43")
+    yield SAID["tcp-ahead-30"].number(np.median, wireless, "v43")
+    yield SAID["tcp-wire"].number(np.mean, wire, "v43")
+    yield SAID["tcp-today"].share(above(0), wireless, "modern")
 
 
 def of_losses(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -167,7 +184,7 @@ def of_losses(runs: pd.DataFrame) -> Iterator[Claim]:
     across = ["way", "queue_packets"]
     seen = claims.points(mine, ["client"], across, "leg_loss_percent", lost)
     for name in names:
-        yield SAID.number(name, np.median, seen, name)
+        yield SAID[name].number(np.median, seen, name)
 
 
 def of_slow_start(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -178,7 +195,7 @@ def of_slow_start(runs: pd.DataFrame) -> Iterator[Claim]:
         return {"reno": known["tcp reno"] / fitted, "hystart": known["tcp"] / fitted}
 
     seen = by_client(part(runs, "slow-start", "throughput_mbps"), "throughput_mbps", kept)
-    yield from (SAID.every(name, seen, name) for name in ("reno", "hystart"))
+    yield from (SAID[name].every(seen, name) for name in ("reno", "hystart"))
 
 
 def of_spread(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -187,9 +204,9 @@ def of_spread(runs: pd.DataFrame) -> Iterator[Claim]:
     seen = claims.points(mine, ["rate_mbps"], "way", "throughput_mbps",
                          lambda known: {way: known[way] for way in ("tcp", "v43")})  # fmt: skip
     for way in ("tcp", "v43"):
-        yield SAID.share(f"{way}-60", above(60), seen, way)
+        yield SAID[f"{way}-60"].share(above(60), seen, way)
     for way in ("tcp", "v43"):
-        yield SAID.share(f"{way}-30", lambda mbps: mbps < 30, seen, way)
+        yield SAID[f"{way}-30"].share(lambda mbps: mbps < 30, seen, way)
 
 
 def above(limit: float) -> Callable[[Any], Any]:

@@ -18,7 +18,7 @@ from minitopo_dc.statistics import beside_published
 
 Section = tuple[str, Any]
 REFERENCE = Path(__file__).with_name("reference")
-SAID = claims.Statements(REFERENCE / "claims.csv")
+SAID = claims.statements(REFERENCE / "claims.csv")
 MULTIPATH = {"QUIC": "MP-QUIC", "TCP": "MPTCP"}
 BENEFITS = [f"{family} {order} first" for family in MULTIPATH for order in ("better", "worse")]
 TITLES = {
@@ -134,13 +134,13 @@ def network_claims(benefits: dict[str, Points], times: dict[str, Points]) -> Ite
         return np.mean(quic >= 0) - np.mean(tcp >= 0)
 
     for name, points in benefits.items():
-        yield SAID.number(f"{name}/first", apart, points, better, worse)
+        yield SAID[f"{name}/first"].number(apart, points, better, worse)
         if name in ("low-bdp", "high-bdp"):
-            yield SAID.share(f"{name}/pays", lambda least: least >= 0, points, always)
+            yield SAID[f"{name}/pays"].share(lambda least: least >= 0, points, always)
         if name == "short":
-            yield SAID.number("short/useless", np.median, points, better)
+            yield SAID["short/useless"].number(np.median, points, better)
         if name in ("low-bdp", "low-bdp-losses", "high-bdp"):
-            yield SAID.number(f"{name}/more", more_often, points, always, "TCP always")
+            yield SAID[f"{name}/more"].number(more_often, points, always, "TCP always")
         yield from time_claims(name, times[name])
 
 
@@ -155,11 +155,11 @@ def time_claims(name: str, points: Points) -> Iterator[Claim]:
 
     alone, several = ("path 1", "path 2"), ("from path 1", "from path 2")
     if name == "low-bdp":
-        yield SAID.number("low-bdp/85", faster, points, *several)
+        yield SAID["low-bdp/85"].number(faster, points, *several)
     if name.endswith("-losses"):
-        yield SAID.number(f"{name}/several", middle, points, *several)
+        yield SAID[f"{name}/several"].number(middle, points, *several)
     if name in ("low-bdp", "low-bdp-losses", "short"):
-        yield SAID.number(f"{name}/alone", middle, points, *alone)
+        yield SAID[f"{name}/alone"].number(middle, points, *alone)
 
 
 def named_claims(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -172,8 +172,8 @@ def named_claims(runs: pd.DataFrame) -> Iterator[Claim]:
         claims.points(runs[runs["experiment"] == name], ["network"], "way", "completion_s", ratio)
         for name in ("example", "named")
     )
-    yield SAID.number("example", np.mean, example, "ratio")
-    yield SAID.every("named", named, "ratio")
+    yield SAID["example"].number(np.mean, example, "ratio")
+    yield SAID["named"].every(named, "ratio")
 
 
 def cells(runs: pd.DataFrame) -> pd.DataFrame:
@@ -214,7 +214,7 @@ def benefit_table(benefits: dict[str, Points]) -> pd.DataFrame:
             names = [f"{family} {which}" for which in ("better first", "worse first", "always")]
             known = points.known(*names)
             if len(known):
-                pays = claims.share("", lambda least: least >= 0, points, names[2])
+                pays = Claim("").share(lambda least: least >= 0, points, names[2])
                 middles = [quartiles(known[which]) for which in names[:2]]
                 of = [TITLES[name], f"{several} over {family}", len(known)]
                 rows.append([*of, *middles, pays.effect])
@@ -245,7 +245,7 @@ def handover(runs: pd.DataFrame) -> Iterator[Section]:
         return {name: known[measure, way] for name, (measure, way) in CLAIMED.items()}
 
     points = claims.points(runs, ["path_1"], "way", [WORST, SENT], numbers)
-    judged = (SAID.every(name, points, name) for name in CLAIMED)
+    judged = (SAID[name].every(points, name) for name in CLAIMED)
     yield "Claims on handover", claims.table(judged)
     table = runs.groupby(["path_1", "way"], sort=False)[[WORST, SENT, CARRIED]]
     yield "Handover: the worst answer (ms), and the shares of path 2 from 4 s on", table.median()

@@ -20,6 +20,7 @@ from claims import by_seed, judged, most
 from comparison import sections
 from drop_occasion import drop_occasion
 from links import flow_rates
+from recovery import SENDER
 from testbed import BASE, WAYS, Case, Change, delayed
 
 import minitopo_dc as dc
@@ -92,8 +93,6 @@ def _repeated(
             yield base.evolve(**change, seed=seed), {"experiment": experiment, "case": case}
 
 
-SENDER = ["rtt_ms", "drop_occasions", "lost_packets"]
-"""What the server's qlog has."""
 UNTIL_S = 3
 """What figures 5.6 to 5.8 and 5.10 show of the links."""
 

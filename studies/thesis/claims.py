@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.claims import Claim, Statements
+from minitopo_dc.claims import Claim, statements
 from minitopo_dc.statistics import mean_interval, ok
 
-SAID = Statements(Path(__file__).with_name("reference") / "claims.csv")
+SAID = statements(Path(__file__).with_name("reference") / "claims.csv")
 
 
 def judged(effects: Mapping[str, pd.Series[Any]]) -> Iterator[Claim]:
@@ -27,11 +28,10 @@ def judged(effects: Mapping[str, pd.Series[Any]]) -> Iterator[Claim]:
         effects: by key of the statement its value for each seed; NaN where a run is lacking.
     """
     for key, effect in effects.items():
-        text, limits = SAID.text(key)
         known = effect.dropna().astype(float)
         interval, points = mean_interval(known.tolist()), int(not known.empty)
-        yield Claim(text, value=known.mean(), interval=interval, points=points, runs=len(known),
-                    **limits)  # fmt: skip
+        yield replace(SAID[key], value=known.mean(), interval=interval, points=points,
+                      runs=len(known))  # fmt: skip
 
 
 def by_seed(

@@ -6,6 +6,7 @@ They may be of both clocks, or of two versions: points that both have are compar
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from ratios import MARGIN, by_way, of
 from report import downloads, tcp_points
 
 import minitopo_dc as dc
-from minitopo_dc.statistics import Proportion, same_outcome
+from minitopo_dc.statistics import Proportion, signs
 
 
 class Agreement(NamedTuple):
@@ -41,7 +42,8 @@ def same(first: pd.DataFrame, second: pd.DataFrame) -> Iterator[Agreement]:
                 for runs, side in ((first, "first"), (second, "second"))
             )  # fmt: skip
             both = pd.concat([one, other], axis=1).dropna()
-            alike = same_outcome(both["first"].to_numpy(), both["second"].to_numpy(), MARGIN)
+            sides = (signs(both[side].to_numpy(), MARGIN) for side in ("first", "second"))
+            alike = operator.eq(*sides)
             part = Proportion(int(alike.sum()), len(both))
             yield Agreement(name, len(both), part.share, part.low, part.high, both[~alike])
 

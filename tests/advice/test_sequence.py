@@ -103,7 +103,7 @@ def test_runs_that_fail_are_in_no_number_and_are_told(tmp_path: Path) -> None:
 
     found = decided(tmp_path, goodput)
     assert found.look is not None
-    assert (found.outcome, found.look.difference.paired.pairs) == ("worse", 5)
+    assert (found.outcome, found.look.paired.pairs) == ("worse", 5)
     _, how_sure, *others = found.sentences()
     assert "MP-QUIC: 1 of 6 runs failed and are left out: it broke" in others
     # Five are 10 % faster, and the sixth is taken to be as much slower.
@@ -161,7 +161,7 @@ def test_seeds_are_added_as_far_as_the_time_goes_by_what_the_last_ones_took(
     found = decide(stack, runs)
     assert (clock[0], found.stopped) == (40, "time")
     assert found.look is not None
-    assert found.look.difference.paired.pairs == 16
+    assert found.look.paired.pairs == 16
     assert "; a seed takes 2.0 s here and the time is up" in list(found.sentences())[1]
 
 

@@ -27,7 +27,7 @@ from minitopo_dc.statistics import (
     outcome,
     outcomes,
     paired_ratio,
-    same_outcome,
+    signs,
 )
 
 VALUES = st.lists(st.floats(1, 1000), min_size=2, max_size=8)
@@ -125,7 +125,8 @@ def test_a_tie_is_no_win_of_either() -> None:
 def test_two_measurements_agree_where_both_are_the_same_side_or_a_tie() -> None:
     first = np.array([1.2, 1.04, 0.97, 0.5, 0.0, np.inf])
     other = np.array([1.06, 1.06, 1.02, 0.94, 0.1, 1.0])
-    assert same_outcome(first, other, 0.05).tolist() == [True, False, True, True, True, False]
+    same = signs(first, 0.05) == signs(other, 0.05)
+    assert same.tolist() == [True, False, True, True, True, False]
 
 
 @given(VALUES)

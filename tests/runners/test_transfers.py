@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.results.qlog import server_recovery
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.mptcp.runner import MptcpRunner
 from minitopo_dc.runners.processes.session import Job, run_transfers
@@ -31,6 +30,7 @@ from tests.runners.hosts import (
     transfer_between,
 )
 from tests.runners.test_requests import asking, report_of, reports, serving, unanswered
+from tests.studies.digests import module
 
 pytestmark = pytest.mark.root
 
@@ -183,7 +183,7 @@ def test_ngtcp2s_server_uses_the_congestion_control_asked_for(
     logged = replace(transfer, congestion_control=algorithm, options={"qlog": True})
     with hosts.limited("20mbit", queue_bytes=15_000):
         run_transfer(supported("quic-ngtcp2"), logged, hosts.server, hosts.client)
-    window = server_recovery(logged.directory).window["cwnd_bytes"]
+    window = module("thesis", "recovery").server_recovery(logged.directory).window["cwnd_bytes"]
     cuts = (window / window.shift())[window.diff() < 0]
     assert len(cuts) > 3
     assert cuts.median() == pytest.approx(kept, abs=0.05)

@@ -18,7 +18,6 @@ from minitopo_dc import cli
 from minitopo_dc.capture import read_capture
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.results import path_rates
-from minitopo_dc.results.qlog import server_recovery
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.scenario.element import Match
@@ -155,7 +154,7 @@ def test_each_flow_has_its_own_congestion_control_and_qlogs(tmp_path: Path) -> N
     for place in ("flow-1/qlog/client", "flow-2/qlog/client", "flow-2/qlog/server"):
         assert (tmp_path / "run" / place / "1.qlog").exists()
     assert not (tmp_path / "run/qlog").exists()
-    assert len(server_recovery(tmp_path / "run").window) > 1
+    assert len(module("thesis", "recovery").server_recovery(tmp_path / "run").window) > 1
 
 
 def test_a_duration_gives_what_arrived_in_it(tmp_path: Path) -> None:
@@ -230,11 +229,10 @@ def test_the_qlogs_of_aioquic_of_2020_say_what_those_of_today_say(tmp_path: Path
     transport = "quic-aioquic-2020"
     run(tmp_path, transport=transport, congestion_control="reno", options={"qlog": True})
     log = module("mesh", "connection").connection_log(tmp_path / "run")
-    recovery = server_recovery(tmp_path / "run")
+    recovery = module("thesis", "recovery").server_recovery(tmp_path / "run")
     delay_s = log.packets["received_s"] - log.packets["sent_s"]
     assert delay_s.min() >= 0.005  # of 10 ms, less the jitter
     assert log.packets["bytes"].max() == 1280
-    assert recovery.rtt_ms is not None
     assert recovery.rtt_ms >= 20
     assert recovery.window["cwnd_bytes"].is_monotonic_increasing or recovery.drop_occasions > 0
 

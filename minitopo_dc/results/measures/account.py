@@ -14,16 +14,16 @@ few losses are expected, `few_losses` says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from minitopo_dc.fields import Direction
+from minitopo_dc.files import once_a_version
 from minitopo_dc.numbers import significant
 from minitopo_dc.results.files import ResultError, read_mapping
 from minitopo_dc.results.kept_scenario import load_as_run
@@ -42,24 +42,12 @@ def receive_counters(run: Path) -> dict[int, dict[str, Any]]:
     return counters(run / "ue-summary.json", "receive")
 
 
+@once_a_version(8)  # several measures of a run ask for them one after the other
 def counters(path: Path, part: str) -> dict[int, dict[str, Any]]:
     """Return the counters of an element's `legs`, or of its bearers' ends, by their numbers.
 
     Raises:
         ResultError: the summary `path` is missing or broken.
-    """
-    try:
-        version = path.stat().st_mtime_ns
-    except OSError as error:
-        raise ResultError(f"{path}: {error.strerror}") from None
-    return _read(path, part, version)
-
-
-@lru_cache(maxsize=8)
-def _read(path: Path, part: str, _version: int) -> dict[int, dict[str, Any]]:
-    """Return the counters of a summary; keep the last ones.
-
-    Several measures of a run ask for them one after the other.
     """
     summary = read_mapping(path.parent, path)
     try:
@@ -85,24 +73,6 @@ def given_up(run: Path) -> float:
         ResultError: `ue-summary.json` is missing or broken.
     """
     return _measured(run, lambda bearers: sum(bearer["missing"] for bearer in bearers))
-
-
-def leg_failures(run: Path) -> float:
-    """Return how often a transmitting entity took a leg for failed, downlink and uplink.
-
-    It is NaN when no bearer of the run detected failures (`leg_failure_ms`).
-
-    Raises:
-        ResultError: `gnb-summary.json` or `ue-summary.json` is missing or broken.
-    """
-    failures: list[int] = []
-    for path in (run / "gnb-summary.json", run / "ue-summary.json"):
-        for bearer in counters(path, "transmit").values():
-            counts = [count for name, count in bearer.items() if name.startswith("failures_")]
-            if not all(isinstance(count, int) for count in counts):
-                raise ResultError(f"{path}: malformed summary: failures are {counts}")
-            failures += counts
-    return sum(failures) if failures else math.nan
 
 
 def reordering_wait_ms(run: Path) -> float:
@@ -277,10 +247,8 @@ def _offered(bearer: dict[str, Any]) -> int:
     return int(bearer.get("offered", old))
 
 
-def losses_over_time(
-    run: Path, direction: Direction = "downlink", causes: Iterable[str] = CAUSES
-) -> pd.DataFrame:
-    """Return the losses of each leg and bearer over time, by these causes together.
+def losses_over_time(run: Path, direction: Direction = "downlink") -> pd.DataFrame:
+    """Return the losses of each leg and bearer over time, by all causes together.
 
     Columns: `time_s`, `part` (`leg 1`, `transmit 1`, `receive 1`) and `lost`, cumulative.
 
@@ -288,8 +256,8 @@ def losses_over_time(
         ResultError: a file of an element's is missing or broken.
     """
     columns: dict[str, list[str]] = {}
-    for name in causes:
-        columns.setdefault(CAUSES[name].file, []).append(CAUSES[name].column)
+    for cause in CAUSES.values():
+        columns.setdefault(cause.file, []).append(cause.column)
     tables = [table for file in columns for table in _lost(run, direction, file, columns[file])]
     return pd.concat(tables, ignore_index=True)
 

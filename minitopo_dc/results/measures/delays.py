@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from heapq import heappop, heappush
 from pathlib import Path
 from typing import Final, Literal
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from minitopo_dc.files import once_a_version
 from minitopo_dc.results.files import ResultError, read_csv, read_numbers, to_numbers
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.qlog import PROTECTED, RECEIVED, Event, qlog_events
@@ -62,7 +62,7 @@ def packet_delays(run: Path | str) -> pd.DataFrame:
     Raises:
         ResultError: the run has no `packet-delays.csv`, or a file is broken.
     """
-    return _read(Path(run), (Path(run) / "result.json").stat().st_mtime_ns).copy()
+    return _read(Path(run)).copy()
 
 
 def part_delay_ms(run: Path, name: str) -> float:
@@ -76,15 +76,15 @@ def part_delay_ms(run: Path, name: str) -> float:
         ResultError: see `packet_delays`.
     """
     part, quantile = name.removesuffix("_ms").rsplit("_delay_", 1)
-    table = _read(run, (run / "result.json").stat().st_mtime_ns)
+    table = _read(run)
     loaded = table[table["direction"].isin(load_as_run(run).loads)]
     parts = loaded[[f"{name}_ms" for name in (NETWORK if part == WHOLE else (part,))]]
     known = parts.dropna().sum(axis="columns")
     return float(np.quantile(known, QUANTILES[quantile])) if len(known) else math.nan
 
 
-@lru_cache(maxsize=1)
-def _read(run: Path, _version: int) -> pd.DataFrame:
+@once_a_version(1, FILE)
+def _read(run: Path) -> pd.DataFrame:
     """Read the file of the last run that was asked for, from which several measures come."""
     if not (run / FILE).exists():
         raise ResultError(f"{run}: no {FILE}; its scenario lacks virtual: packet_delays: true")
@@ -207,15 +207,8 @@ def answer_p95_ms(run: Path) -> float:
     return float(np.quantile(_answers(run), LATE, method="inverted_cdf"))
 
 
+@once_a_version(KEPT, REQUESTS)
 def _answers(run: Path) -> npt.NDArray[np.float64]:
-    try:
-        return _answers_ms(run, (run / REQUESTS).stat().st_mtime_ns)
-    except OSError as error:
-        raise ResultError(f"{run / REQUESTS}: {error.strerror}") from None
-
-
-@lru_cache(KEPT)
-def _answers_ms(run: Path, _version: int) -> npt.NDArray[np.float64]:
     delays = read_numbers(run, REQUESTS, ["delay_ms"])["delay_ms"].to_numpy(dtype=float)
     if not len(delays):
         raise ResultError(f"{run / REQUESTS}: no requests")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,34 +49,8 @@ FULL = 0.8
 """The part of its capacity from which on a leg counts as full, on average from the handshake on."""
 
 
-@dataclass(frozen=True)
-class Signs:
-    """The signs of one run."""
-
-    goodput_mbps: float
-    leg_shares: tuple[float, ...]
-    """The share of each leg in the bytes that arrived."""
-    waiting: float
-    """A packet's mean wait for those before it in PDCP, in smoothed round-trip times."""
-    needless: float
-    """How often the congestion window fell though no packet had been lost."""
-    lost: float
-    """Share of the packets of which no copy arrived (`PacketAccount.lost_share`)."""
-    bytes_per_byte: float
-    """IP bytes that the legs delivered for each byte of the file."""
-    late: float
-    """Share of the transfer that was over when the last leg began to carry something."""
-    idle: float
-    """Share of the transfer, after that, in which the leg that rested longest carried nothing; 1 of
-    a run over one leg."""
-    uneven: float
-    """Utilisation of the fullest leg less that of the emptiest, if the fullest is full; else 0."""
-    lost_most: str = ""
-    """How most packets were lost (`PacketAccount.main_cause`)."""
-
-
 class Sign(NamedTuple):
-    """How a number of `Signs` counts as the reason why a run is worse, and what is said then."""
+    """How a number of a run counts as the reason why it is worse, and what is said then."""
 
     least: float
     """By which it must exceed the better run's."""
@@ -104,7 +78,18 @@ SIGNS: Mapping[str, Sign] = {
 }
 """The signs that may be reasons. They must exceed those of the better run by a fifth of a round
 trip, three falls, one packet of 100, a fifth of the file, a fifth of the time, 30 % of a
-capacity."""
+capacity.
+
+* `waiting`: a packet's mean wait for those before it in PDCP, in smoothed round-trip times;
+* `needless`: how often the congestion window fell though no packet had been lost;
+* `lost`: the share of the packets of which no copy arrived (`PacketAccount.lost_share`);
+* `bytes_per_byte`: IP bytes that the legs delivered for each byte of the file;
+* `late`: the share of the transfer that was over when the last leg began to carry something;
+* `idle`: the share after that in which the leg that rested longest carried nothing; 1 over one leg;
+* `uneven`: utilisation of the fullest leg less that of the emptiest, if the fullest is full; or 0.
+"""
+Signs = dict[str, float]
+"""The values of `SIGNS` of one run."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +122,9 @@ class Reason:
 def reason(worse: Path, better: Path) -> Reason:
     """Return why the worse of two runs was so; without a sign where their files do not tell."""
     try:
-        return strongest_sign(signs(worse), signs(better))
+        found = strongest_sign(signs(worse), signs(better))
+        most = packet_account(worse).main_cause if found.sign == "lost" else ""
+        return replace(found, most=most)
     except (ResultError, OSError, ValueError):
         return Reason()
 
@@ -147,17 +134,15 @@ def strongest_sign(worse: Signs, better: Signs) -> Reason:
 
     One that the better run has not recorded counts as 0 there.
     """
-    mine, theirs = asdict(worse), asdict(better)
     excess = {
-        name: (mine[name] - (0.0 if math.isnan(theirs[name]) else theirs[name])) / sign.least
+        name: (worse[name] - (0.0 if math.isnan(better[name]) else better[name])) / sign.least
         for name, sign in SIGNS.items()
-        if not math.isnan(mine[name])
+        if not math.isnan(worse[name])
     }
     strongest = max(excess, key=lambda name: excess[name], default="")
     if not strongest or excess[strongest] < 1:
         return Reason()
-    most = worse.lost_most if strongest == "lost" else ""
-    return Reason(strongest, mine[strongest], theirs[strongest], most)
+    return Reason(strongest, worse[strongest], better[strongest])
 
 
 def signs(run: Path) -> Signs:
@@ -167,27 +152,24 @@ def signs(run: Path) -> Signs:
         ResultError, ValueError: a file of it is missing or broken.
     """
     result, series = load_result(run), leg_series(run)
-    counts = np.array(result.leg_bytes if result.leg_bytes else [math.nan], dtype=float)
     late, idle = _resting(series, _used(result), transfer_window(run, result))
-    windows, account, uneven = congestion_series(run), packet_account(run), 0.0
+    windows, uneven = congestion_series(run), 0.0
     if len(_used(result)) > 1:
         parts = link_utilisation(run, result)
         uneven = max(parts) - min(parts) if max(parts) >= FULL else 0.0
-    return Signs(
-        goodput_mbps=math.nan if result.goodput_mbps is None else result.goodput_mbps,
-        leg_shares=tuple(map(float, counts / counts.sum())),
-        waiting=reordering_wait_ms(run) / float(windows["smoothed_rtt_ms"].mean()),
-        needless=needless_falls(windows, losses_over_time(run), longest_wait_s(run)),
-        lost=account.lost_share,
-        # The bytes of a call are those in time: a late frame would be the reason of itself.
-        bytes_per_byte=math.nan
-        if result.workload == "realtime"
+    return {
+        "waiting": reordering_wait_ms(run) / float(windows["smoothed_rtt_ms"].mean()),
+        "needless": needless_falls(windows, losses_over_time(run), longest_wait_s(run)),
+        "lost": packet_account(run).lost_share,
+        # The bytes of a call are those in time: a late frame would be the reason of itself. Under
+        # load those of the answers count, and the legs carry the load.
+        "bytes_per_byte": math.nan
+        if result.workload in ("realtime", "under-load")
         else leg_bytes_per_byte(run, result),
-        late=late,
-        idle=idle,
-        uneven=uneven,
-        lost_most=account.main_cause,
-    )
+        "late": late,
+        "idle": idle,
+        "uneven": uneven,
+    }
 
 
 def _used(result: RunResult) -> list[int]:

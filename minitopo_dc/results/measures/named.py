@@ -11,19 +11,19 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
 from minitopo_dc.errors import InputError, did_you_mean
+from minitopo_dc.files import once_a_version
 from minitopo_dc.numbers import short, significant
 from minitopo_dc.registry import enter
 from minitopo_dc.results.files import naming
 from minitopo_dc.results.measures.account import (
     given_up,
-    leg_failures,
     packet_account,
     reordering_wait_ms,
 )
@@ -42,15 +42,10 @@ from minitopo_dc.results.measures.recovery import (
 )
 from minitopo_dc.results.measures.utilisation import (
     leg_bytes_per_byte,
-    leg_loss_percent,
     leg_utilisation,
-    mp_share,
-    open_capacity,
-    sp_share,
 )
 from minitopo_dc.results.run_result import NUMBERS
 from minitopo_dc.results.tables.runs import is_better_low, main_measure, name_and_unit
-from minitopo_dc.results.tcp_info import sender_recovery
 
 Read = Callable[[Path], Mapping[str, float]]
 """A function that reads measures of a run from its directory."""
@@ -66,22 +61,13 @@ _ADDED: dict[str, Read] = {}
 
 
 FROM_FILES: dict[str, Callable[[Path], float]] = {
-    "drop_occasions": lambda run: float(sender_recovery(run).drop_occasions),
-    "lost_packets": lambda run: float(sender_recovery(run).lost_packets),
-    "rtt_ms": lambda run: _float(sender_recovery(run).rtt_ms),
     "reordering_wait_ms": reordering_wait_ms,
     "given_up": given_up,
-    "leg_failures": leg_failures,
     "answer_worst_ms": answer_worst_ms,
     "answer_p95_ms": answer_p95_ms,
     "recovery_s": worst_recovery_s,
     "leg_bytes_per_byte": leg_bytes_per_byte,
-    "leg_loss_percent": leg_loss_percent,
     "lost_percent": lambda run: 100 * packet_account(run).lost_share,
-    "mp_capacity_mbps": lambda run: open_capacity(run)[0],
-    "sp_capacity_mbps": lambda run: open_capacity(run)[1],
-    "mp_share": mp_share,
-    "sp_share": sp_share,
     "handovers_per_minute": handovers_per_minute,
     "handover_recovery_s": handover_recovery_s,
     **{name: partial(smoothed_rtt_ms, name=name) for name in RTT_MEASURES},
@@ -123,15 +109,14 @@ def run_measures(*names: str) -> Callable[[Read], Read]:
             if name not in _ADDED and is_known(name):
                 raise ValueError(f"there is a measure {name!r} already")
             enter("measure", _ADDED, name, read)
-        _added.cache_clear()
         return read
 
     return register
 
 
-@lru_cache(4096)
-def _added(read: Read, run: Path, _version: int) -> Mapping[str, float]:
-    """Return the measures of a run through a cache, as each of them is asked for."""
+@once_a_version(4096, "result.json")  # a run may be repeated in its place
+def _added(run: Path, read: Read) -> Mapping[str, float]:
+    """Return the measures of a run, each of which is asked for by itself."""
     return read(run)
 
 
@@ -176,9 +161,7 @@ def with_measures(runs: pd.DataFrame, *names: str) -> pd.DataFrame:
 
 def _measure(row: Row, name: str) -> float:
     if name in _ADDED:
-        run = Path(row["directory"])
-        version = (run / "result.json").stat().st_mtime_ns  # a run may be repeated in its place
-        return _added(_ADDED[name], run, version).get(name, math.nan)
+        return _added(Path(row["directory"]), _ADDED[name]).get(name, math.nan)
     if name in FROM_FILES:
         return FROM_FILES[name](Path(row["directory"]))
     if match := UTILISATION.fullmatch(name):

@@ -11,11 +11,6 @@ import numpy as np
 
 from minitopo_dc.fields.path_schedule import Period
 from minitopo_dc.results.kept_scenario import load_as_run
-from minitopo_dc.results.measures.account import (
-    LEG_CAUSES,
-    counters,
-    packet_account,
-)
 from minitopo_dc.results.run_result import RunResult, available_bits, flow_windows
 from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.results.tables.series import leg_series
@@ -74,20 +69,6 @@ def leg_bytes_per_byte(run: Path, result: RunResult | None = None) -> float:
     return sum(result.leg_bytes) / result.size_bytes
 
 
-def leg_loss_percent(run: Path) -> float:
-    """Return the packets that the downlink legs dropped, of those that reached them (%).
-
-    Counted are all packets of the whole run. It is NaN when none reached a leg.
-
-    Raises:
-        ResultError: the run's files are broken.
-    """
-    dropped = sum(packet_account(run).losses[cause] for cause in LEG_CAUSES)
-    legs = counters(run / "gnb-summary.json", "legs").values()
-    reached = sum(leg["pushed_packets"] for leg in legs)
-    return float(100 * dropped / reached) if reached else math.nan
-
-
 def open_capacity(run: Path) -> tuple[float, float]:
     """Return what the open links of a run could have carried downlink, all and the best one.
 
@@ -120,16 +101,6 @@ def open_capacity(run: Path) -> tuple[float, float]:
     return total / (end - start) / 1e6, largest / (end - start) / 1e6
 
 
-def mp_share(run: Path) -> float:
-    """Return the goodput divided by the capacity of all open links; NaN without goodput."""
-    return _share(run, open_capacity(run)[0])
-
-
-def sp_share(run: Path) -> float:
-    """Return the goodput divided by the capacity of the best open link; NaN without goodput."""
-    return _share(run, open_capacity(run)[1])
-
-
 def transfer_window(run: Path, result: RunResult | None = None) -> Period:
     """Return the first client's start of connecting and the last one's end, in s of the legs' time.
 
@@ -148,11 +119,6 @@ def _flow_windows(run: Path, result: RunResult) -> list[Period]:
     if result.completion_s is None:
         raise ValueError(f"{run}: status {result.status}; only a run that is ok has a transfer")
     return flow_windows(result.details, result.completion_s)
-
-
-def _share(run: Path, capacity_mbps: float) -> float:
-    goodput = load_result(run).goodput_mbps
-    return goodput / capacity_mbps if goodput is not None and capacity_mbps else math.nan
 
 
 def _open(scenario: Scenario, leg: int) -> Iterator[Period]:

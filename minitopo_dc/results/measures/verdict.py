@@ -29,7 +29,14 @@ from minitopo_dc.numbers import for_json, short, significant
 from minitopo_dc.results.measures.limiting_factors import Reason, reason
 from minitopo_dc.results.measures.named import Criterion, criteria_of
 from minitopo_dc.results.measures.row_pairs import RowPair, row_pairs
-from minitopo_dc.statistics import CONFIDENCE, Outcome, Paired, paired_difference
+from minitopo_dc.statistics import (
+    CONFIDENCE,
+    Interval,
+    Outcome,
+    Paired,
+    outcome,
+    paired_difference,
+)
 
 FEWEST = 4
 """Pairs of an interval that is told: of fewer it is so wide that it tells nothing."""
@@ -47,6 +54,19 @@ class Difference:
     """Their mean scores."""
     paired: Paired
     """Of the scores, the first less the second; above 0 the first is better."""
+    confidence: float = CONFIDENCE
+    """The level of its interval, which is higher the more often seeds were added."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return the outcome of the first way; less than `FEWEST` pairs are not enough evidence."""
+        is_enough = self.paired.pairs >= FEWEST
+        return outcome(self.paired.interval, self.criterion.limit) if is_enough else "open"
+
+    def of_the_better(self, interval: Interval) -> tuple[float, float]:
+        """Return the ends of an interval, as seen from the better way."""
+        low, high = interval.low, interval.high
+        return (-high, -low) if self.paired.mean < 0 else (low, high)
 
     @property
     def seeds(self) -> int:
@@ -103,10 +123,9 @@ class Difference:
         return f"{before}{f'{shown} {self.criterion.unit}'.rstrip()}: {self._outcome()}."
 
     def _outcome(self) -> str:
-        turn = -1 if self.paired.mean < 0 else 1
-        way = self.ways[0] if turn > 0 else self.ways[1]
         paired, judged = self.paired, self.criterion
-        low, high = _ends(paired.interval, turn)
+        way = self.ways[paired.mean < 0]
+        low, high = self.of_the_better(paired.interval)
         far = f"{way} is {judged.by(abs(paired.mean))}" if self.is_seen else "no difference"
         if not paired.pairs:
             words = "ratio" if judged.is_ratio else "difference"
@@ -119,8 +138,9 @@ class Difference:
             words = far if self.better else "no clear difference"
             words += f" ({judged.shown(low, high)}, {self.seeds_shown})"
         if paired.lost:
-            ends = judged.shown(*_ends(paired.other[1], turn))
-            words += f"; {_lost_text(paired.lost)}: if it went the other way there, {ends}"
+            ends = judged.shown(*self.of_the_better(paired.other[1]))
+            lost = ", ".join(f"{number} {why}" for why, number in paired.lost.items())
+            words += f"; {lost}: if it went the other way there, {ends}"
         return words
 
     @property
@@ -169,18 +189,8 @@ def difference(
     both = mine.merge(theirs, on="seed")  # a run a seed and way
     means = both.mean(numeric_only=True)
     one, other, score, its = means[["number_x", "number_y", "score_x", "score_y"]]
-    return Difference(
-        criterion, (first, second), (float(one), float(other)), (float(score), float(its)), paired
-    )
-
-
-def _ends(interval: Any, sign: int) -> tuple[float, float]:
-    """Return the ends of an interval, turned round where the sign is -1."""
-    return (interval.low, interval.high) if sign > 0 else (-interval.high, -interval.low)
-
-
-def _lost_text(lost: Mapping[str, int]) -> str:
-    return ", ".join(f"{number} {why}" for why, number in lost.items())
+    of_both = (float(one), float(other)), (float(score), float(its))
+    return Difference(criterion, (first, second), *of_both, paired, confidence)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ import pandas as pd
 from minitopo_dc.fields import Direction
 from minitopo_dc.results.files import (
     ResultError,
-    is_finite,
     read_csv,
     read_mapping,
     read_numbers,
@@ -328,20 +327,7 @@ def _in_seconds(table: pd.DataFrame, begin_ns: int) -> pd.DataFrame:
 
 def _read(path: Path, columns: list[str]) -> pd.DataFrame:
     table = read_csv(path.parent, path)
-    for column in columns:
-        if column not in table.columns:
-            raise ResultError(f"{path}: no column {column}; has: {', '.join(table.columns)}")
-    for column in table.columns if not is_finite(table) else ():
-        try:
-            numbers = pd.to_numeric(table[column], errors="coerce")
-        except OverflowError:
-            raise ResultError(f"{path}: {column}: a number out of range") from None
-        wrong = ~np.isfinite(numbers.to_numpy(dtype=float, na_value=np.nan))
-        if wrong.any():
-            row = int(wrong.argmax())
-            words = f"{table[column][row]} is no number"
-            raise ResultError(f"{path}: line {row + 2}: {column}: {words}")
-    return table
+    return to_numbers(path, table, dict.fromkeys([*columns, *map(str, table)]), gaps=False)
 
 
 def _ascending(path: Path, column: pd.Series[Any]) -> Numbers:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from minitopo_dc.real.run import run_real
-from minitopo_dc.results.tcp_info import sender_recovery
 from minitopo_dc.virtual.run import run_virtual
 from tests.real.testbed import running_testbed
 from tests.studies.digests import module
@@ -90,7 +89,8 @@ def test_what_a_tcp_connection_lost_is_what_its_leg_dropped(tmp_path: Path) -> N
     missing = log.packets["received_s"].isna().sum()
     assert missing > 5
     assert 0 <= dropped - missing <= 2  # all but a few packets have content
-    assert sender_recovery(tmp_path).lost_packets == len(log.lost) >= missing
+    recovery = module("thesis", "recovery").server_recovery(tmp_path)
+    assert recovery.lost_packets == len(log.lost) >= missing
     found = module("mesh", "features").connection_features(tmp_path)
     assert found["mean_delay_ms"] > 15
     assert found["cwnd_mean_kb"] > 5

@@ -20,7 +20,6 @@ from scapy.packet import Raw
 
 from minitopo_dc.capture import CaptureFile
 from minitopo_dc.results.files import ResultError
-from minitopo_dc.results.tcp_info import sender_recovery
 from minitopo_dc.runners.tcp.info import FIELDS, FILE
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import result
@@ -239,7 +238,9 @@ def test_sequence_numbers_may_wrap(tmp_path: Path) -> None:
 
 
 def test_recovery_is_read_from_the_samples(tmp_path: Path) -> None:
-    recovery = sender_recovery(made(tmp_path, burst(0, 1, 2, 3, 1), RECOVERY))
+    recovery = module("thesis", "recovery").server_recovery(
+        made(tmp_path, burst(0, 1, 2, 3, 1), RECOVERY)
+    )
     assert (recovery.lost_packets, recovery.drop_occasions, recovery.rtt_ms) == (1, 1, 45)
     assert recovery.window["time_s"].iloc[-1] == pytest.approx(0.16)
 

@@ -15,22 +15,21 @@ import pytest
 
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.results import ResultError
-from minitopo_dc.results.measures.account import leg_failures, reordering_wait_ms
+from minitopo_dc.results.measures.account import reordering_wait_ms
 from minitopo_dc.results.measures.limiting_factors import (
     SIGNS,
     Reason,
-    Signs,
     needless_falls,
     signs,
     strongest_sign,
 )
 from minitopo_dc.results.measures.utilisation import (
-    leg_loss_percent,
     leg_utilisation,
     link_utilisation,
 )
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import no_result, result, save, save_element
+from tests.studies.digests import module
 
 RUN = Path("run")
 
@@ -46,7 +45,8 @@ def test_lost_is_what_all_legs_had_dropped_at_the_end(
     legs = {str(n): dict(zip(names, leg, strict=True)) for n, leg in enumerate((first, second), 1)}
     summarised(tmp_path, "gnb", {"legs": legs, "transmit": {}})
     summarised(tmp_path, "ue", {"receive": {}})
-    assert leg_loss_percent(tmp_path) == pytest.approx(percent, nan_ok=True)
+    measured = module("mesh", "judged").leg_loss_percent(tmp_path)
+    assert measured == {"leg_loss_percent": pytest.approx(percent, nan_ok=True)}
 
 
 def rows_of(series: str, counts: Callable[[int, int], int], tenths: range) -> list[dict[str, int]]:
@@ -105,6 +105,19 @@ def summarised(run: Path, host: str, content: object) -> None:
     (run / f"{host}-summary.json").write_text(text)
 
 
+@pytest.mark.parametrize(
+    ("sent", "failures"),
+    [({"failures_1": 2, "failures_2": 1, "pdus_1": 9}, 6), ({"pdus_1": 1}, math.nan)],
+)
+def test_failed_legs_are_counted_both_ways_where_they_are_looked_for(
+    sent: dict[str, int], failures: float, tmp_path: Path
+) -> None:
+    for host in ("gnb", "ue"):
+        summarised(tmp_path, host, {"transmit": {"1": sent}})
+    measured = module("link_failure", "leg_failure").leg_failures(tmp_path)
+    assert measured == {"leg_failures": pytest.approx(failures, nan_ok=True)}
+
+
 WAITED = {"delivered": 300, "waiting_count": 100, "waiting_total_ns": 600_000_000}
 AT_ONCE = {"delivered": 100, "waiting_count": 0, "waiting_total_ns": 0}
 
@@ -113,9 +126,7 @@ AT_ONCE = {"delivered": 100, "waiting_count": 0, "waiting_total_ns": 0}
     ("measure", "received", "sent", "value"),
     [
         (reordering_wait_ms, {"1": WAITED, "3": AT_ONCE}, {}, 1.5),  # of all that was delivered
-        (leg_failures, {}, {"1": {"failures_1": 2, "failures_2": 1, "pdus_1": 9}}, 6),  # both ways
         (reordering_wait_ms, {}, {}, math.nan),  # without bearers
-        (leg_failures, {}, {"1": {"pdus_1": 1}}, math.nan),  # nobody looks
     ],
 )
 def test_a_measure_is_read_from_the_summaries(
@@ -130,7 +141,6 @@ def test_a_measure_is_read_from_the_summaries(
     ("measure", "host", "spoilt"),
     [
         (reordering_wait_ms, "ue", '{"receive": {"1": {"delivered": 5}}}'),
-        (leg_failures, "gnb", '{"transmit": {"1": {"failures_1": "x"}}}'),
     ],
 )
 def test_a_spoilt_summary_is_an_error_that_names_it(
@@ -142,26 +152,15 @@ def test_a_spoilt_summary_is_an_error_that_names_it(
             measure(tmp_path)
 
 
-PLAIN = Signs(
-    goodput_mbps=20.0,
-    leg_shares=(0.5, 0.5),
-    waiting=0.0,
-    needless=0.0,
-    lost=0.0,
-    bytes_per_byte=1.05,
-    late=0.0,
-    idle=0.0,
-    uneven=0.0,
-)
+PLAIN = dict.fromkeys(SIGNS, 0.0) | {"bytes_per_byte": 1.05}
 
 
 def test_the_strongest_sign_is_the_reason() -> None:
-    worse = replace(PLAIN, lost=0.02, waiting=2.0)
+    worse = PLAIN | {"lost": 0.02, "waiting": 2.0}
     assert strongest_sign(worse, PLAIN) == Reason("waiting", 2.0, 0.0)
-    lost = strongest_sign(replace(worse, waiting=0.1), PLAIN)
+    lost = strongest_sign(worse | {"waiting": 0.1}, PLAIN)
     assert lost.sentence("DC") == "DC lost more packets (2 % for 0 %)."
-    where = replace(PLAIN, lost=0.02, lost_most="in the waiting buffer")
-    assert strongest_sign(where, PLAIN).sentence("DC") == (
+    assert replace(lost, most="in the waiting buffer").sentence("DC") == (
         "DC lost more packets (2 % for 0 %, most in the waiting buffer)."
     )
 
@@ -173,15 +172,15 @@ def test_a_value_of_the_better_run_that_is_not_known_is_left_out(name: str) -> N
 
 
 def test_what_both_runs_show_is_no_reason() -> None:
-    both = replace(PLAIN, lost=0.05)
+    both = PLAIN | {"lost": 0.05}
     assert not strongest_sign(both, both).sign
     assert not strongest_sign(PLAIN, PLAIN).sentence("DC")
 
 
 def test_what_was_not_recorded_is_no_reason_and_none_of_the_better_run() -> None:
-    unknown = replace(PLAIN, waiting=math.nan, needless=math.nan)
+    unknown = PLAIN | {"waiting": math.nan, "needless": math.nan}
     assert not strongest_sign(unknown, PLAIN).sign
-    assert strongest_sign(replace(PLAIN, waiting=1.0), unknown).sign == "waiting"
+    assert strongest_sign(PLAIN | {"waiting": 1.0}, unknown).sign == "waiting"
 
 
 def test_a_window_that_falls_behind_a_drop_falls_for_a_reason() -> None:
@@ -217,8 +216,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_a_late_frame_of_a_call_is_no_reason_of_itself(run: Path, tmp_path: Path) -> None:
-    call = shutil.copytree(run, tmp_path / "call")
-    kept = json.loads((call / "result.json").read_text(encoding="utf-8"))
-    (call / "result.json").write_text(json.dumps(kept | {"workload": "realtime"}))
-    assert math.isnan(signs(call).bytes_per_byte)
+@pytest.mark.parametrize("workload", ["realtime", "under-load"])
+def test_bytes_are_no_reason_where_others_than_those_of_the_content_count(
+    workload: str, run: Path, tmp_path: Path
+) -> None:
+    other = shutil.copytree(run, tmp_path / "other")
+    kept = json.loads((other / "result.json").read_text(encoding="utf-8"))
+    (other / "result.json").write_text(json.dumps(kept | {"workload": workload}))
+    assert math.isnan(signs(other)["bytes_per_byte"])

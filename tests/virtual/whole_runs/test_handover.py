@@ -16,11 +16,12 @@ from minitopo_dc.results.measures.recovery import (
     handovers_per_minute,
     run_handovers,
 )
-from minitopo_dc.results.measures.utilisation import mp_share, open_capacity, sp_share
+from minitopo_dc.results.measures.utilisation import open_capacity
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 from tests.quic.extension import needs_picoquic
+from tests.studies.digests import module
 from tests.virtual.scenarios import scenario
 from tests.virtual.test_drivers import summary
 
@@ -97,7 +98,8 @@ def test_case_sp_is_the_idealised_path(tmp_path: Path) -> None:
     assert len(result.leg_bytes) == 1
     several, single = open_capacity(tmp_path / "run")
     assert several == single == pytest.approx(8, abs=0.01)
-    assert mp_share(tmp_path / "run") == pytest.approx((result.goodput_mbps or 0) / 8, abs=0.01)
+    shares = module("cellular", "judged").open_shares(tmp_path / "run")
+    assert shares["mp_share"] == pytest.approx((result.goodput_mbps or 0) / 8, abs=0.01)
     assert math.isnan(handovers_per_minute(tmp_path / "run"))
 
 
@@ -108,7 +110,8 @@ def test_two_open_links_have_the_sum_as_capacity_and_the_larger_as_the_single_on
     legs = [link(4), link(2), link(1)]
     run(tmp_path, legs=legs, workload={"size_mb": 1}, handover={"case": 2})
     assert open_capacity(tmp_path / "run") == pytest.approx((6, 4))
-    assert sp_share(tmp_path / "run") == pytest.approx(1.5 * mp_share(tmp_path / "run"))
+    shares = module("cellular", "judged").open_shares(tmp_path / "run")
+    assert shares["sp_share"] == pytest.approx(1.5 * shares["mp_share"])
 
 
 @needs_picoquic
