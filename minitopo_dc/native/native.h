@@ -162,10 +162,10 @@ typedef struct {
     int64_t offered, waiting, waiting_maximum, dropped_buffer, discarded, dropped_xn, xn_packets;
 } transmit_counters;
 
-policy *policy_batch(const int64_t *shares, int legs);
-policy *policy_duplicate(int legs);
-policy *policy_least_delay(int legs);
-policy *policy_proportional(int legs, double time_constant, double floor);
+enum { POLICY_BATCH, POLICY_DUPLICATE, POLICY_LEAST_DELAY, POLICY_PROPORTIONAL, POLICY_ASKED };
+
+/* `numbers` of a batch are the legs' shares, of proportional its time constant (ns) and floor. */
+policy *policy_new(int kind, int legs, const double *numbers);
 /* A policy in Python: `ask` fills in legs, `legs` at most, and returns how many they are, below 0: it failed, and
  * the entity does no more. Before that `shown` is filled in, one for each leg; NULL: it does not see them. */
 policy *policy_asked(int (*ask)(void *policy, int64_t now, int size, int *answer), void *handle, leg_view *shown,

@@ -67,11 +67,11 @@ class NativeTransmitter:
         self._mask = sn_format.modulus - 1
         self.asked: AskedPolicy | None = None
         """A split policy that C asks; None: it is in C."""
-        if (twin := TWINS.get(type(policy))) is None:
+        if (numbers := TWINS.get(type(policy))) is None:
             self.asked = AskedPolicy(policy, legs, may_wait=waits)
             split = self.asked.pointer
         else:
-            split = twin(self._lib, policy, legs)
+            split = self._lib.policy_new([*TWINS].index(type(policy)), legs, numbers(policy))
         buffer = struct_of("sdu_buffer", waiting) if waits else self._ffi.NULL
         made = self._lib.transmit_new(
             *(sn_format.bits, sn_format.size, legs, [leg.pointer for leg in states]),

@@ -395,13 +395,10 @@ class RlcLeg(QueuedLeg[T]):
 
     def _send_again(self, block: Block[T], segment: Segment[T], end: int) -> None:
         """Let RLC send a segment again as soon as the receiver has reported that it lacks it."""
+        due = NEVER if block.missed is None else max(end, block.missed + self._rlc.status_ns)
         if segment[0].retransmitted > 1:
-            self._retransmissions.put(end + self._rlc.status_prohibit_ns, segment)
-        elif block.missed is not None:
-            due = max(end, block.missed + self._rlc.status_ns)
-            self._retransmissions.put(due, segment)
-        else:
-            self._retransmissions.put_unmissed(block.first, segment)
+            due = end + self._rlc.status_prohibit_ns
+        self._retransmissions.put(due, block.first, segment)
 
     def _miss(self, decoded: Block[T], begin: int, end: int) -> None:
         """Let the receiver miss what was sent before a block that was decoded at `end` (ns)."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from heapq import heapify, heappop, heappush
-from typing import Generic, TypeVar
+from operator import itemgetter
+from typing import Any, Generic, TypeVar
 
+from minitopo_dc.link.any_leg import NEVER
 from minitopo_dc.link.discipline import LegPacket
 from minitopo_dc.link.propagation import Propagation
 
@@ -55,70 +57,58 @@ Segment = tuple[RlcSdu[T], int]
 
 
 class RetransmissionBuffer(Generic[T]):
-    """Segments that RLC sends again, each from its due time (ns) on.
+    """Segments that RLC sends again, in order of time.
 
-    A segment that the receiver does not miss yet has no due time: nothing sent later has arrived.
+    A segment that the receiver does not miss yet is due `NEVER`: nothing sent later has arrived.
     """
 
-    __slots__ = ("_number", "_segments", "_unmissed", "bits")
+    __slots__ = ("_segments",)
 
     def __init__(self) -> None:
-        self._segments: list[tuple[int, int, RlcSdu[T], int]] = []
-        self._unmissed: list[tuple[int, Segment[T]]] = []  # with when their blocks were sent first
-        self._number = 0  # decides between equal times, so that SDUs are never compared
-        self.bits = 0
-        """Bits of all segments in the buffer."""
+        self._segments: list[tuple[int, int, Segment[T]]] = []
 
-    def put(self, due: int, segment: Segment[T]) -> None:
-        """Add a segment that may be sent from `due` (ns) on."""
-        self._push(due, segment)
-        self.bits += segment[1]
+    @property
+    def bits(self) -> int:
+        """Return the bits of all segments."""
+        return sum(bits for _, _, (_, bits) in self._segments)
 
-    def put_unmissed(self, first: int, segment: Segment[T]) -> None:
-        """Add a segment of a block sent first at `first` (ns), which the receiver does not miss."""
-        self._unmissed.append((first, segment))
-        self.bits += segment[1]
+    def put(self, due: int, first: int, segment: Segment[T]) -> None:
+        """Add a segment of a block sent first at `first`, to be sent from `due` on (ns)."""
+        insort(self._segments, (due, first, segment), key=_due)
 
     @property
     def has_unmissed(self) -> bool:
         """Return whether the receiver does not miss some segment yet."""
-        return bool(self._unmissed)
+        return bool(self._segments) and self._segments[-1][0] == NEVER
 
     def miss(self, before: int, due: int) -> None:
-        """Let what was sent before a moment be sent again from `due` on (ns)."""
-        unmissed, self._unmissed = self._unmissed, []
-        for first, segment in unmissed:
-            if first < before:
-                self._push(due, segment)
-            else:
-                self._unmissed.append((first, segment))
+        """Let what the receiver misses now, sent before a moment, be sent from `due` on (ns)."""
+        place = bisect_left(self._segments, NEVER, key=_due)
+        unmissed, self._segments = self._segments[place:], self._segments[:place]
+        for _, first, segment in unmissed:
+            self.put(due if first < before else NEVER, first, segment)
 
     def first_due(self) -> int | None:
         """Return when the next segment may be sent (ns), None if there is none."""
-        return self._segments[0][0] if self._segments else None
+        first = self._segments[0][0] if self._segments else NEVER
+        return None if first == NEVER else first
 
     def take(self, room: int, begin: int) -> Iterator[Segment[T]]:
         """Yield the segments due at `begin`, up to `room` bits; the last may be cut."""
         while room and self._segments and self._segments[0][0] <= begin:
-            due, number, sdu, bits = heappop(self._segments)
+            due, first, (sdu, bits) = self._segments.pop(0)
             sent = min(bits, room)
             if sent < bits:
-                heappush(self._segments, (due, number, sdu, bits - sent))
-            self.bits -= sent
+                self._segments.insert(0, (due, first, (sdu, bits - sent)))
             room -= sent
             yield sdu, sent
 
     def purge(self) -> None:
         """Drop the segments of SDUs that were dropped."""
-        self._segments = [entry for entry in self._segments if not entry[2].gone]
-        heapify(self._segments)
-        self._unmissed = [entry for entry in self._unmissed if not entry[1][0].gone]
-        self.bits = sum(entry[3] for entry in self._segments)
-        self.bits += sum(segment[1] for _, segment in self._unmissed)
+        self._segments = [entry for entry in self._segments if not entry[2][0].gone]
 
-    def _push(self, due: int, segment: Segment[T]) -> None:
-        self._number += 1
-        heappush(self._segments, (due, self._number, *segment))
+
+_due: Callable[[tuple[int, int, Any]], int] = itemgetter(0)
 
 
 class SduQueue(Generic[T]):
