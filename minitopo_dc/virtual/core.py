@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from minitopo_dc.link import WifiPath
 from minitopo_dc.router.native import native_obstacle
 from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario
@@ -38,26 +38,9 @@ class Core:
         self.name = "native" if why is None else f"python: {why}"
         self.loop: Any = VirtualNativeLoop() if self._is_native else VirtualLoop()
         self._observed = virtual.packet_trace or bool(virtual.capture)
-        self._follows = virtual.packet_delays
-
-    def element(
-        self,
-        settings: ElementSettings,
-        *,
-        leg_of: Mapping[str, int],
-        processing_ns: int,
-        paths: Mapping[int, WifiPath],
-    ) -> VirtualElement:
-        """Return the legs and bearers of one router host."""
         kind = VirtualNativeElement if self._is_native else VirtualElement
-        return kind(
-            settings,
-            self.loop,
-            leg_of=leg_of,
-            processing_ns=processing_ns,
-            paths=paths,
-            follows=self._follows,
-        )
+        self.element = partial(kind, loop=self.loop, follows=virtual.packet_delays)
+        """Makes the legs and bearers of one router host, as `VirtualElement` does."""
 
     def host(self, flows: Sequence[Flow], *, cpu_ns: int, batch: int = BATCH) -> EndHost:
         """Return an end host that sends on `flows`."""
