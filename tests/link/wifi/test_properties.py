@@ -16,14 +16,17 @@ from minitopo_dc.link import (
     ConstantDelay,
     LegParameters,
     UniformDelay,
-    WifiMedium,
     WifiParameters,
-    WifiStatistics,
     saturated_bps,
 )
 from minitopo_dc.link.any_leg import NEVER
-from minitopo_dc.link.wifi.medium import Contender
-from minitopo_dc.link.wifi.parameters import MEAN_ACCESS_NS, exchange_ns, transmission_ns
+from minitopo_dc.link.wifi.medium import Contender, WifiMedium
+from minitopo_dc.link.wifi.parameters import (
+    MEAN_ACCESS_NS,
+    WifiStatistics,
+    exchange_ns,
+    transmission_ns,
+)
 from minitopo_dc.units import QueueLimit
 from tests.link.wifi.pair import Pair, PathPair
 
