@@ -27,6 +27,7 @@ from minitopo_dc.files import once_a_version
 from minitopo_dc.numbers import significant
 from minitopo_dc.results.files import ResultError, read_mapping
 from minitopo_dc.results.kept_scenario import load_as_run
+from minitopo_dc.results.run_result import ENDS
 from minitopo_dc.results.tables.series import element_series, leg_series
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import ExpectedCount, expected_count
@@ -104,10 +105,6 @@ def longest_wait_s(run: Path) -> float:
     return _measured(
         run, lambda bearers: max(entity["waiting_maximum_ns"] for entity in bearers) / NS_PER_S, 0.0
     )
-
-
-ENDS: Mapping[Direction, tuple[str, str]] = {"downlink": ("gnb", "ue"), "uplink": ("ue", "gnb")}
-"""The host that sends on the legs, and the one that receives."""
 
 
 class Cause(NamedTuple):
