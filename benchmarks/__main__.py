@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import Any
 
 from benchmarks import cores, cost, downloads, elements, estimates, legs, page, planning, stops
 from minitopo_dc.interruption import interruptible
@@ -37,13 +38,19 @@ def main() -> None:
         text = (measure.__doc__ or "").partition("\n")[0]
         add_options(actions.add_parser(name, help=text, description=text))
     chosen = parser.parse_args()
-    figures = {}
-    for name in [chosen.name] if chosen.name else USUAL:
-        _, measure = BENCHMARKS[name]
-        figures[name] = measure(chosen if chosen.name else parser.parse_args([name]))
-    print(json.dumps(figures, indent=1))  # noqa: T201
+    figures: dict[str, Any] = {}
+    try:
+        for name in [chosen.name] if chosen.name else USUAL:
+            _, measure = BENCHMARKS[name]
+            figures[name] = measure(chosen if chosen.name else parser.parse_args([name]))
+    except KeyboardInterrupt as interrupt:
+        if interrupt.args:
+            (figures[name],) = interrupt.args
+        raise
+    finally:
+        print(json.dumps(figures, indent=1))  # noqa: T201
 
 
 if __name__ == "__main__":
-    with interruptible("nothing is kept of a benchmark"):
+    with interruptible("what it has measured is printed"):
         main()

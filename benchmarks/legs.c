@@ -23,6 +23,7 @@ static leg *direction(const char *path, int64_t rate, double error)
 {
     uint32_t state[RNG_WORDS] = {[RNG_WORDS - 1] = RNG_WORDS - 1};
     int64_t edges[] = {0, LASTS_NS};
+    leg_parameters has = {.queue = {4096, INT64_MAX}, .mtu_bytes = INT64_MAX};
     rlc_parameters is;
     leg *made;
 
@@ -30,12 +31,12 @@ static leg *direction(const char *path, int64_t rate, double error)
         state[word] = (uint32_t)word * 2654435761u + 1;
     if (path != NULL)
         read_parameters(path, &is);
-    made = leg_new(state, state, 0, path != NULL && is.sr ? GRANT_NS : 0);
+    has.grant_ns = path != NULL && is.sr_ns ? GRANT_NS : 0;
+    made = leg_new(&has, state, state);
     if (path != NULL)
         leg_set_rlc(made, &is, state);
     leg_set_capacity(made, capacity_rates(edges, &rate, 1, AFTER_HOLD), 0);
     leg_set_delay(made, DELAY_CONSTANT, DELAY_NS, 0, 0);
-    leg_limit(made, 4096, INT64_MAX, INT64_MAX);
     if (path != NULL)
         leg_set_block_error(made, error, 0, 0);
     return made;
@@ -53,7 +54,7 @@ int main(int count, char **words)
 {
     int64_t packets, gap, sent = 0, came = 0;
     const char *none = NULL;
-    uintptr_t number;
+    carried what;
     double begin;
     leg *down, *up;
 
@@ -75,11 +76,11 @@ int main(int count, char **words)
         if (now == NEVER)
             break;
         if (now == next)
-            leg_push_number(down, (uintptr_t)++sent, 1378, now);
-        while (leg_next_timeout(down) <= now && leg_poll_number(down, now, &number))
+            leg_push(down, &(carried){(void *)(uintptr_t)++sent, -1}, 1378, now);
+        while (leg_next_timeout(down) <= now && leg_poll(down, now, &what))
             if (++came % 2 == 0)
-                leg_push_number(up, number, 80, now);
-        while (leg_next_timeout(up) <= now && leg_poll_number(up, now, &number))
+                leg_push(up, &what, 80, now);
+        while (leg_next_timeout(up) <= now && leg_poll(up, now, &what))
             continue;
     }
     printf("%.2f\n", (cpu_ns() - begin) / (double)packets);

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.cli.screen import progress
-from minitopo_dc.native.leg import native_rlc
-from minitopo_dc.native.library import EXTENSION, FAST, FLAGS, library
+from minitopo_dc.native.library import EXTENSION, FAST, FLAGS, library, struct_of
 from minitopo_dc.scenario import Leg
 from minitopo_dc.scratch import scratch
 from minitopo_dc.units import NS_PER_S
@@ -72,5 +71,5 @@ def _compiled(directory: Path) -> Path:
 
 def _saved(rlc: Any, path: Path) -> Path:
     """Write the parameters of RLC as C has them."""
-    path.write_bytes(bytes(library().ffi.buffer(native_rlc(rlc.parameters()))))
+    path.write_bytes(bytes(library().ffi.buffer(struct_of("rlc_parameters", rlc.parameters()))))
     return path

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -51,18 +52,50 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(chosen: argparse.Namespace) -> dict[str, Any]:
-    """Measure moves of a slider of the default network, its parts, tabs at once, and memory."""
+    """Measure moves of a slider of the default network, its parts, tabs at once, and memory.
+
+    Raises:
+        KeyboardInterrupt: with what had been measured then.
+    """
     command = [sys.executable, "-m", "minitopo_dc.cli", "explore", "--no-browser"]
     server = subprocess.Popen(
         [*command, f"--port={free_port()}"], stdout=subprocess.PIPE, text=True
     )
+    measured = Measured()
     with server:
         assert server.stdout is not None
         try:
-            found = _measured(server.stdout.readline().strip(), server.pid, chosen)
+            _measure(server.stdout.readline().strip(), server.pid, chosen, measured)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(measured.figures()) from None
         finally:
             server.send_signal(signal.SIGINT)
-    return found | ({"cpu_ms": cpu_ms(chosen.answers)} if chosen.answers else {})
+    return measured.figures() | ({"cpu_ms": cpu_ms(chosen.answers)} if chosen.answers else {})
+
+
+@dataclass
+class Measured:
+    """Times in s, in the order in which they are taken, and memory."""
+
+    opened_s: float | None = None
+    moves: list[float] = field(default_factory=list)
+    all_seeds: list[float] = field(default_factory=list)
+    short_moves: list[float] = field(default_factory=list)
+    memory_mb: list[dict[str, int]] = field(default_factory=list)
+    tabs: list[float] = field(default_factory=list)
+
+    def figures(self) -> dict[str, Any]:
+        """Return what is printed of them."""
+        return {
+            "opened_s": self.opened_s,
+            "moves": len(self.moves),
+            **_quantiles("move", self.moves),
+            **_quantiles("all_seeds", self.all_seeds),
+            "load_1_min": round(os.getloadavg()[0], 1),
+            "short_moves": len(self.short_moves),
+            f"memory_mb_every_{READ_EVERY}": self.memory_mb,
+            "tabs_s": sorted(round(value, 2) for value in self.tabs),
+        }
 
 
 def cpu_ms(answers: int) -> dict[str, float]:
@@ -98,7 +131,7 @@ def _parts(form: Form) -> dict[str, float]:
     return {name: 1000 * (end - begin) for (_, begin), (name, end) in pairwise(times)}
 
 
-def _measured(address: str, pid: int, chosen: argparse.Namespace) -> dict[str, Any]:
+def _measure(address: str, pid: int, chosen: argparse.Namespace, measured: Measured) -> None:
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 (of development only)
 
     program = next(filter(None, map(shutil.which, PROGRAMS)))
@@ -109,29 +142,22 @@ def _measured(address: str, pid: int, chosen: argparse.Namespace) -> dict[str, A
         begin = time.monotonic()
         page.goto(address)
         page.get_by_text(PICTURE).wait_for()
-        opened_s = time.monotonic() - begin
-        times = [_moved(page, number) for number in _shown(chosen.moves, "move")]
-        whole = [_moved_to_all_seeds(page, number) for number in _shown(chosen.moves, "whole move")]
-        field = page.locator(".size input[type=text]")
-        field.fill("0.1")
-        field.press("Enter")
-        memory = [_memory_mb(pid)]
+        measured.opened_s = round(time.monotonic() - begin, 2)
+        for number in _shown(chosen.moves, "move"):
+            measured.moves.append(_moved(page, number))
+        for number in _shown(chosen.moves, "whole move"):
+            measured.all_seeds.append(_moved_to_all_seeds(page, number))
+        size = page.locator(".size input[type=text]")
+        size.fill("0.1")
+        size.press("Enter")
+        measured.memory_mb.append(_memory_mb(pid))
         for number in _shown(chosen.short_moves, "short move"):
-            _moved(page, number)
+            measured.short_moves.append(_moved(page, number))
             if (number + 1) % READ_EVERY == 0:
-                memory.append(_memory_mb(pid))
-        together = _together(page, address, chosen.tabs) if chosen.tabs else []
+                measured.memory_mb.append(_memory_mb(pid))
+        if chosen.tabs:
+            measured.tabs += _together(page, address, chosen.tabs)
         browser.close()
-    return {
-        "opened_s": round(opened_s, 2),
-        "moves": len(times),
-        **_quantiles("move", times),
-        **_quantiles("all_seeds", whole),
-        "load_1_min": round(os.getloadavg()[0], 1),
-        "short_moves": chosen.short_moves,
-        f"memory_mb_every_{READ_EVERY}": memory,
-        "tabs_s": together,
-    }
 
 
 def _quantiles(name: str, times: list[float]) -> dict[str, float]:
@@ -148,7 +174,7 @@ def _shown(moves: int, what: str) -> Iterator[int]:
 
 
 def _together(page: Any, address: str, number: int) -> list[float]:
-    """Return the times in s in which tabs that move at once have their pictures, in order."""
+    """Return the times in s in which tabs that move at once have their pictures."""
     tabs = [page.context.new_page() for _ in range(number)]
     for tab in tabs:
         tab.set_default_timeout(PATIENCE_MS)
@@ -161,7 +187,7 @@ def _together(page: Any, address: str, number: int) -> list[float]:
         for place, move in enumerate(moves):
             if place not in times and (passed_s := next(move)):
                 times[place] = passed_s
-    return sorted(round(value, 2) for value in times.values())
+    return [*times.values()]
 
 
 def _move(page: Any, number: int) -> Iterator[float]:

@@ -15,12 +15,23 @@ import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, lru_cache, wraps
+from functools import _lru_cache_wrapper, cache, lru_cache, wraps
 from importlib.metadata import PackageNotFoundError, version
 from io import BufferedReader
 from itertools import accumulate
 from pathlib import Path
-from posix import fstat, fsync, strerror
+from posix import (
+    O_CLOEXEC,
+    O_NOCTTY,
+    O_NONBLOCK,
+    O_RDONLY,
+    close,
+    fstat,
+    fsync,
+    read,
+    strerror,
+)
+from posix import open as open_file
 from posix import stat as stat_of
 from posixpath import islink
 from typing import Any, Final, Self, TypeVar, cast
@@ -28,7 +39,10 @@ from typing import Any, Final, Self, TypeVar, cast
 from minitopo_dc.errors import InputError, MinitopoDcError
 
 Reader = TypeVar("Reader", bound=Callable[..., Any])
-SPARE_BYTES = 1 << 20
+PART_BYTES: Final = 1 << 16
+"""The bytes of a file that are read at once."""
+FLAGS: Final = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+"""How a file is opened to look at what it is: without waiting for a pipe's other end."""
 MAX_DIGITS = 20
 """The most digits of a whole number of 64 bits, with its sign."""
 
@@ -174,33 +188,52 @@ def opened(path: Path, max_bytes: int, within: Path | None = None) -> Iterator[B
         OSError: the file cannot be opened or read.
         ValueError: no file can have this name (NUL, half a character).
     """
-    status = stat_of(path)
-    if within is not None and not _is_within(path, within):
-        raise UnreadableError(f"leads out of {within}; such links are not followed")
-    if not stat.S_ISREG(status.st_mode):
-        raise UnreadableError("no regular file; allowed are files, no folders, pipes, devices")
-    with open(path, "rb") as file:  # noqa: PTH123 (each file of each run of a campaign)
-        if fstat(file.fileno()).st_size > max_bytes:
-            raise UnreadableError(f"longer than {max_bytes:,} bytes")
+    with open(_descriptor(path, max_bytes, within), "rb") as file:
         yield file
 
 
-def _is_within(path: Path, directory: Path) -> bool:
+def parts(path: Path | str, max_bytes: int, within: Path | None = None) -> Iterator[bytes]:
+    """Yield the bytes of a regular file, part by part; arguments and errors are those of `opened`.
+
+    It asks the system for less than a file that is opened: it reads each file of each run.
+    """
+    descriptor = _descriptor(path, max_bytes, within)
+    try:
+        while max_bytes and (part := read(descriptor, min(max_bytes, PART_BYTES))):
+            yield part
+            max_bytes -= len(part)  # of a file that has no size, or grows
+    finally:
+        close(descriptor)
+
+
+def _descriptor(path: Path | str, max_bytes: int, within: Path | None) -> int:
+    """Open a file; arguments and errors are those of `opened`."""
+    if within is not None and not _is_within(path, within):
+        raise UnreadableError(f"leads out of {within}; such links are not followed")
+    descriptor = open_file(path, FLAGS)
+    status = fstat(descriptor)
+    if stat.S_ISREG(status.st_mode) and status.st_size <= max_bytes:
+        return descriptor
+    close(descriptor)
+    if stat.S_ISREG(status.st_mode):
+        raise UnreadableError(f"longer than {max_bytes:,} bytes")
+    raise UnreadableError("no regular file; allowed are files, no folders, pipes, devices")
+
+
+def _is_within(path: Path | str, directory: Path) -> bool:
     """Return whether a path leads to a place in a directory, after all links are followed."""
     # In text, as each file of each run asks for it, and paths as objects take most of its time.
     above, text = f"{directory}/", str(path)
-    parts = text.removeprefix(above).split("/")
-    ways = accumulate((above + parts[0], *parts[1:]), "{}/{}".format)
-    if text.startswith(above) and ".." not in parts and not any(map(islink, ways)):
+    names = text.removeprefix(above).split("/")
+    ways = accumulate((above + names[0], *names[1:]), "{}/{}".format)
+    if text.startswith(above) and ".." not in names and not any(map(islink, ways)):
         return True
-    return path.resolve().is_relative_to(directory.resolve())
+    return Path(path).resolve().is_relative_to(directory.resolve())
 
 
 def read_bytes(path: Path, max_bytes: int, within: Path | None = None) -> bytes:
     """Return the bytes of a regular file; arguments and errors are those of `opened`."""
-    with opened(path, max_bytes, within) as file:
-        # All that is asked for is allocated; a file that has no size, or grows, is read up to here.
-        return file.read(min(max_bytes, fstat(file.fileno()).st_size + SPARE_BYTES))
+    return b"".join(parts(path, max_bytes, within))
 
 
 def read_text(path: Path, max_bytes: int, within: Path | None = None) -> str:
@@ -239,6 +272,9 @@ def parse_json(text: str) -> Any:
     return value
 
 
+_CACHES: Final[list[_lru_cache_wrapper[Any]]] = []
+
+
 def once_a_version(most: int, name: str = "") -> Callable[[Reader], Reader]:
     """Return a decorator: what a function reads by a path is kept until the file is another one.
 
@@ -252,6 +288,8 @@ def once_a_version(most: int, name: str = "") -> Callable[[Reader], Reader]:
         def kept(_version: tuple[int, ...], path: Path, *args: Any) -> Any:
             return read(path, *args)
 
+        _CACHES.append(kept)
+
         @wraps(read)
         def reading(path: Path, *args: Any) -> Any:
             try:
@@ -263,6 +301,12 @@ def once_a_version(most: int, name: str = "") -> Callable[[Reader], Reader]:
         return cast(Reader, reading)
 
     return decorate
+
+
+def forget_runs() -> None:
+    """Forget what was read of runs, as their files are removed."""
+    for cached in _CACHES:
+        cached.cache_clear()
 
 
 VERSION_FILE: Final = "data-model.json"

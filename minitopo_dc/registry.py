@@ -28,13 +28,13 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from minitopo_dc.errors import InputError, MinitopoDcError
+from minitopo_dc.errors import InputError
 
 T = TypeVar("T")
 Added = TypeVar("Added")
 
 
-class UnknownNameError(MinitopoDcError, ValueError):
+class UnknownNameError(InputError):
     """A name under which nothing is registered; the message lists the names that are."""
 
 
@@ -166,19 +166,13 @@ class Registry(Generic[T]):
             raise UnknownNameError(f"no {self._what} {name!r} (known: {', '.join(known)})")
         return self._found[name]
 
-    def make(
-        self, name: str, parameters: Mapping[str, Any], refused: Callable[[str], Exception]
-    ) -> Any:
-        """Return what the callable of a name makes of parameters.
-
-        Args:
-            name: as registered.
-            parameters: by keyword.
-            refused: makes the error where one is not the callable's, or is refused by it.
+    def make(self, name: str, parameters: Mapping[str, Any]) -> Any:
+        """Return what the callable of a name makes of parameters, by keyword.
 
         Raises:
             UnknownNameError: nothing has this name.
-            InputError: an entry point of this kind is broken.
+            InputError: a parameter is not the callable's, or is refused by it; or an entry point of
+                this kind is broken.
         """
         factory: Any = self.get(name)
         try:
@@ -186,7 +180,7 @@ class Registry(Generic[T]):
             return factory(**parameters)
         except (TypeError, ValueError) as error:
             known = ", ".join(inspect.signature(factory).parameters) or "none"
-            raise refused(f"{self._what} {name!r}: {error}; its parameters: {known}") from None
+            raise InputError(f"{self._what} {name!r}: {error}; its parameters: {known}") from None
 
 
 def load_plugins(names: Iterable[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +11,21 @@ NS_PER_MS: Final = 1_000_000
 NS_PER_US: Final = 1_000
 ETHERNET_HEADER_BYTES: Final = 14
 """The size of the header before the network layer's (IEEE 802.3)."""
+
+
+def check_within(of: object, low: float, high: float, *names: str) -> None:
+    """Refuse attributes of an object that are not within limits, both of them allowed.
+
+    None is any number.
+
+    Raises:
+        ValueError: naming the one that is wrong, and what is allowed.
+    """
+    for name in names:
+        value = getattr(of, name)
+        if value is not None and not low <= value <= high:
+            allowed = f"{low:g} or more" if high == math.inf else f"{low:g} to {high:g}"
+            raise ValueError(f"{name} = {value} (allowed: {allowed})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +40,7 @@ class QueueLimit:
     bytes: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a queue that holds nothing."""
-        for name, limit in (("queue_packets", self.packets), ("queue_bytes", self.bytes)):
-            if limit is not None and limit < 1:
-                raise ValueError(f"{name} = {limit} (allowed: 1 or more, or none for no limit)")
+        check_within(self, 1, math.inf, "packets", "bytes")
 
     def has_room(self, packets: int, filled: int, *, size: int) -> bool:
         """Return whether `size` bytes more fit beside so many packets that fill so many bytes."""

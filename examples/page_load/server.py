@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from aioquic.h3.connection import H3_ALPN, ErrorCode
+from aioquic.h3.connection import H3_ALPN
 from aioquic.quic.configuration import QuicConfiguration
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -26,8 +26,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from examples.page_load.site import OBJECTS, Site
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.runners.addresses import Certificate, address_family
-from minitopo_dc.runners.aioquic.connection import OrderedConnection, transmit
-from minitopo_dc.runners.aioquic.server import Http3Session, initial_destination
+from minitopo_dc.runners.aioquic.connection import AioquicConnection
+from minitopo_dc.runners.aioquic.http3 import AioquicServer
+from minitopo_dc.runners.aioquic.runner import MODERN
 from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.processes.udp_socket import (
     Address,
@@ -37,6 +38,7 @@ from minitopo_dc.runners.processes.udp_socket import (
 )
 from minitopo_dc.runners.tcp.info import TcpWatch
 from minitopo_dc.runners.tcp.server import Application, listen, serve_requests
+from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.exchange import ContentServer, Find
 
 DATAGRAM_BYTES = 1200
@@ -54,39 +56,35 @@ class Http3Site:
         self._udp = udp
         self._configuration = configuration
         self._find = find
-        self._sessions: dict[Address, Http3Session] = {}
+        self._sessions: dict[Address, AioquicServer] = {}
 
     def run(self, stop: StopSignal) -> None:
         """Serve until the signal; then have connections closed, and end."""
         while self._sessions or not stop.requested:
-            timers = [session.connection.get_timer() for session in self._sessions.values()]
+            timers = [session.next_timeout() for session in self._sessions.values()]
             more = [] if stop.requested else [stop.waiting]
             due = min((timer for timer in timers if timer is not None), default=None)
-            wait_readable([self._udp, *more], due)
+            wait_readable([self._udp, *more], None if due is None else due / NS_PER_S)
             self._receive(accepts=not stop.requested)
             for address, session in list(self._sessions.items()):
+                now = time.monotonic_ns()
                 if stop.requested:
-                    session.connection.close(error_code=ErrorCode.H3_NO_ERROR)
-                session.drive(time.monotonic(), lambda datagram: transmit(datagram, self._udp))
-                if session.ended:
+                    session.connection.close(now)
+                for data, _, to in session.drive(now):
+                    self._udp.sendto(data, to)
+                if session.ended or not session.connection.has_begun:
                     del self._sessions[address]
 
     def _receive(self, *, accepts: bool) -> None:
-        now = time.monotonic()
+        now, own = time.monotonic_ns(), self._udp.getsockname()[:2]
         for data, address in receive_batch(self._udp):
             if accepts and address not in self._sessions:
-                self._accept(data, address)
+                connection = AioquicConnection(self._configuration, MODERN)
+                server = partial(ContentServer, find=self._find)
+                session = AioquicServer(connection, [], 0, make=server, bare=False)
+                self._sessions[address] = session
             if address in self._sessions:
-                self._sessions[address].connection.receive_datagram(data, address, now)
-
-    def _accept(self, data: bytes, address: Address) -> None:
-        destination = initial_destination(data)
-        if destination is not None:
-            connection = OrderedConnection(
-                configuration=self._configuration, original_destination_connection_id=destination
-            )
-            server = partial(ContentServer, find=self._find)
-            self._sessions[address] = Http3Session(connection, make_server=server)
+                self._sessions[address].receive_all([(data, address[:2], own, 0)], now)
 
 
 PORT = 4433

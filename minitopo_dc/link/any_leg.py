@@ -6,6 +6,7 @@ queue and random losses. The modules `leg`, `rlc` and `wifi` implement them.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy, deepcopy
@@ -20,13 +21,11 @@ from minitopo_dc.link.propagation import (
     LossModel,
     NormalDelay,
     Propagation,
+    Served,
 )
-from minitopo_dc.units import NS_PER_S, QueueLimit
+from minitopo_dc.units import NS_PER_S, QueueLimit, check_within
 
 T = TypeVar("T")
-Served = Callable[[Any, int, int, int, int], None]
-"""Takes a packet that passes on to propagation, and when (ns) it joined the queue, when its
-transmission began, when all of it was sent once, and when the receiver had it, in order."""
 
 NEVER = 1 << 100
 """In ns, packets or bytes: beyond any run."""
@@ -64,10 +63,7 @@ class LegParameters:
     mtu_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an MTU of nothing."""
-        if self.mtu_bytes is not None and self.mtu_bytes < 1:
-            allowed = "allowed: 1 or more, or none for no limit"
-            raise ValueError(f"mtu_bytes = {self.mtu_bytes} ({allowed})")
+        check_within(self, 1, math.inf, "mtu_bytes")
 
 
 @dataclass(slots=True)  # one for each row of a series: frozen, it takes three times as long
@@ -159,8 +155,12 @@ class AnyLeg(ABC, Generic[T]):
     ) -> None:
         """Change parameters without touching the queue; None leaves one as it is.
 
+        A capacity (its times relative to :meth:`start`'s) and an error probability are for what is
+        not served yet, a delay is for what is not on its way, a loss model for packets pushed from
+        now on: the fate of the others has been told.
+
         Raises:
-            ValueError: the leg has no such parameter, or it is out of range.
+            ValueError: the leg has no such parameter, or `block_error` is no probability.
         """
 
     def pair(self, other: AnyLeg[Any]) -> None:
@@ -233,18 +233,22 @@ class QueuedLeg(AnyLeg[T]):
 
     __slots__ = (
         *("_air", "_dropped_flush", "_dropped_queue", "_dropped_stop", "_joined_packets"),
-        *("_limit", "_loss", "_loss_rng", "_queue_max"),
+        *("_limit", "_loss", "_loss_rng", "_queue_max", "_stopped"),
         *("_dropped_mtu", "_mtu"),
         *("_discipline", "_dropped_early", "_ecn_packets", "_marked", "_queue_rng"),
     )
 
     def __init__(self, parameters: LegParameters, rng: Random) -> None:
-        """Make a leg whose losses are drawn with a seed from `rng`."""
+        """Make a leg whose losses and delays are drawn with two seeds from `rng`."""
         super().__init__()
         self._loss = copy(parameters.loss)  # it may keep state, and parameters are shared
         self._loss_rng, self._queue_rng = queue_generators(rng)
         self._limit = parameters.queue
-        self._air: Propagation[T] = Propagation(reorder=parameters.reorder)
+        delays = Random(rng.getrandbits(64))
+        self._air: Propagation[T] = Propagation(
+            parameters.delay, delays, reorder=parameters.reorder
+        )
+        self._stopped = False  # whether the capacity has ended
         self._joined_packets = self._queue_max = 0
         self._dropped_queue = self._dropped_stop = self._dropped_flush = 0
         self._mtu, self._dropped_mtu = parameters.mtu_bytes, 0
@@ -297,6 +301,43 @@ class QueuedLeg(AnyLeg[T]):
         """Return how many packets joined the queue: the number of the latest one, from 1."""
         return self._joined_packets
 
+    @property
+    def mean_delay_ns(self) -> int:
+        """Return the configured mean one-way delay behind queue and serialisation, in ns."""
+        return self._air.delay.mean_ns
+
+    def observe(self, served: Served) -> None:
+        """Call `served` for each packet that passes on to propagation."""
+        self._air.served = served
+
+    def set_up(self, up: bool, now: int) -> None:
+        """Take the leg up or down."""
+        if up != self._up:
+            self._pause(now)
+            self._up = up
+            self._resume(now)
+
+    def backlog_bytes(self, *, now: int) -> int:
+        """Return the bytes that wait for being serialised."""
+        self._advance(now)
+        return self._backlog(now)
+
+    def served_packets(self, *, now: int) -> int:
+        """Return the number of the last packet that left the queue, with all before, by `now`."""
+        self._advance(now)
+        first = self._first_number()
+        return self._joined_packets if first is None else first - 1
+
+    def service_end(self, *, now: int) -> int | None:
+        """Return when the packet in service is through at the earliest (ns), None if none is."""
+        self._advance(now)
+        return self._service_end()
+
+    def rate_bps(self, *, now: int) -> int:
+        """Return the rate of `now` in bit/s; 0 also when it is down, or its capacity has ended."""
+        self._advance(now)
+        return self._rate(now) if self._up and not self._stopped else 0
+
     def retune(
         self,
         now: int,
@@ -306,15 +347,7 @@ class QueuedLeg(AnyLeg[T]):
         loss: LossModel | None = None,
         block_error: float | None = None,
     ) -> None:
-        """Change parameters without touching the queue; None leaves one as it is.
-
-        A capacity (its times relative to :meth:`start`'s) and an error probability are for what is
-        not served yet, a delay is for what is not on its way, a loss model for packets pushed from
-        now on: the fate of the others has been told.
-
-        Raises:
-            ValueError: the leg has no such parameter, or `block_error` is no probability.
-        """
+        """Change parameters without touching the queue; None leaves one as it is."""
         self._advance(now)
         if block_error is not None:
             self._set_block_error(block_error)
@@ -332,13 +365,38 @@ class QueuedLeg(AnyLeg[T]):
     def _set_capacity(self, capacity: Capacity, now: int) -> None:
         """Serve from now on (ns) by another capacity."""
 
-    @abstractmethod
     def _set_delay(self, delay: DelayModel) -> None:
-        """Have another delay behind the queue."""
+        self._air.delay = delay
+
+    # What follows is called when all until now has happened, but for `_pause`.
 
     @abstractmethod
     def _advance(self, now: int) -> None:
         """Let all happen that does by `now` (ns)."""
+
+    def _pause(self, now: int) -> None:
+        """Get ready at `now` (ns) for a change of what the leg serves."""
+        self._advance(now)
+
+    @abstractmethod
+    def _resume(self, now: int) -> None:
+        """Go on after it."""
+
+    @abstractmethod
+    def _backlog(self, now: int) -> int:
+        """Return the bytes that wait for being serialised."""
+
+    @abstractmethod
+    def _first_number(self) -> int | None:
+        """Return the least number of a packet in the queue; None: it is empty."""
+
+    @abstractmethod
+    def _service_end(self) -> int | None:
+        """Return when the packet in service is through at the earliest (ns), None if none is."""
+
+    @abstractmethod
+    def _rate(self, now: int) -> int:
+        """Return the rate of a leg that is up in bit/s."""
 
     @abstractmethod
     def _join(self, packet: T, size: int, now: int, lost: bool, ecn: int) -> int:
@@ -387,7 +445,7 @@ class QueuedLeg(AnyLeg[T]):
             packet.mark()
         return int(Ecn.CE)
 
-    def _counted(self, dropped_loss: int) -> dict[str, Any]:
+    def _counted(self) -> dict[str, Any]:
         """Return the counters that all legs with a queue have, by their names."""
         return {
             **(self._managed() if self._discipline else {}),
@@ -397,7 +455,7 @@ class QueuedLeg(AnyLeg[T]):
             "delivered_packets": self._air.taken_packets,
             "delivered_bytes": self._air.taken_bytes,
             "dropped_queue": self._dropped_queue,
-            "dropped_loss": dropped_loss,
+            "dropped_loss": self._air.lost_packets,
             "dropped_stop": self._dropped_stop,
             "dropped_flush": self._dropped_flush,
             "queue_max_packets": self._queue_max,

@@ -21,10 +21,11 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, TypeVar
 
+from minitopo_dc.errors import InputError
 from minitopo_dc.link.any_leg import LegParameters
 from minitopo_dc.link.background import Background
 from minitopo_dc.link.capacity import RATE_WINDOW_NS, Capacity
-from minitopo_dc.link.cell_scheduler import CellScheduler, CellUser, SchedulerError
+from minitopo_dc.link.cell_scheduler import CellScheduler, CellUser
 from minitopo_dc.link.rlc.leg import RlcLeg
 from minitopo_dc.link.rlc.parameters import RlcParameters
 from minitopo_dc.units import NS_PER_S
@@ -239,7 +240,5 @@ class Cell:
         index = self._scheduler.choose(users, begin)
         if not 0 <= index < len(users):
             name = type(self._scheduler).__name__
-            raise SchedulerError(
-                f"{name} chose user {index} of {len(users)}; allowed: 0 to one less"
-            )
+            raise InputError(f"{name} chose user {index} of {len(users)}; allowed: 0 to one less")
         return index

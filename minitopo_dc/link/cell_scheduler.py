@@ -19,9 +19,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.link.discipline import nanoseconds
-from minitopo_dc.registry import Registry, UnknownNameError
+from minitopo_dc.registry import Registry
 
 
 class CellUser(NamedTuple):
@@ -36,10 +35,6 @@ class CellUser(NamedTuple):
     number: int
     bits: int
     priority: int
-
-
-class SchedulerError(MinitopoDcError, ValueError):
-    """Error: an unknown scheduler, wrong parameters of one, or a choice that is none."""
 
 
 class CellScheduler:
@@ -77,13 +72,10 @@ def make_scheduler(name: str, parameters: Mapping[str, Any]) -> CellScheduler:
     """Return a new scheduler of this name.
 
     Raises:
-        SchedulerError: no such scheduler, a parameter that it does not have, or one it refuses.
-        InputError: an entry point of this kind is broken.
+        InputError: no such scheduler, a parameter that it does not have, or one it refuses; or an
+            entry point of this kind is broken.
     """
-    try:
-        made: CellScheduler = _SCHEDULERS.make(name, parameters, SchedulerError)
-    except UnknownNameError as error:
-        raise SchedulerError(str(error)) from None
+    made: CellScheduler = _SCHEDULERS.make(name, parameters)
     return made
 
 
@@ -92,34 +84,29 @@ class RoundRobin(CellScheduler):
     """Serves the users in turn, so that each has the same share of the time."""
 
     def __init__(self) -> None:
-        self._last = 0
-
-    def choose(self, users: Sequence[CellUser], now: int) -> int:  # noqa: ARG002
-        """Return the next user behind the one that was served last."""
-        index = _following(users, range(len(users)), self._last)
-        self._last = users[index].number
-        return index
-
-
-@cell_scheduler("priority")
-class Priority(CellScheduler):
-    """Serves users of the least priority number first, in turn among those of one priority."""
-
-    def __init__(self) -> None:
         self._last: dict[int, int] = {}
 
     def choose(self, users: Sequence[CellUser], now: int) -> int:  # noqa: ARG002
-        """Return the next user of the best priority."""
-        best = min(user.priority for user in users)
-        same = [index for index, user in enumerate(users) if user.priority == best]
-        index = _following(users, same, self._last.get(best, 0))
+        """Return the next user of the best level behind the one that was served last of it."""
+        levels = [self._level(user) for user in users]
+        best = min(levels)
+        turns = [index for index, level in enumerate(levels) if level == best]
+        last = self._last.get(best, 0)
+        index = next((index for index in turns if users[index].number > last), turns[0])
         self._last[best] = users[index].number
         return index
 
+    def _level(self, user: CellUser) -> int:  # noqa: ARG002
+        """Return the level of a user, of which the least is served first."""
+        return 0
 
-def _following(users: Sequence[CellUser], turns: Sequence[int], last: int) -> int:
-    """Return the index among `turns` of the first user behind number `last`, else their first."""
-    return next((index for index in turns if users[index].number > last), turns[0])
+
+@cell_scheduler("priority")
+class Priority(RoundRobin):
+    """Serves users of the least priority number first, in turn among those of one priority."""
+
+    def _level(self, user: CellUser) -> int:
+        return user.priority
 
 
 @cell_scheduler("proportional-fair")

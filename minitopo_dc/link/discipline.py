@@ -25,8 +25,7 @@ from enum import IntEnum
 from random import Random
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from minitopo_dc.errors import InputError
-from minitopo_dc.registry import Registry, UnknownNameError
+from minitopo_dc.registry import Registry
 from minitopo_dc.units import NS_PER_MS
 
 T = TypeVar("T")
@@ -117,8 +116,8 @@ def congested(packet: AtQueue) -> Verdict:
     return Verdict.MARK if packet.ecn else Verdict.DROP
 
 
-DisciplineClass = TypeVar("DisciplineClass", bound=Callable[..., QueueDiscipline])
-_DISCIPLINES: Registry[Callable[..., QueueDiscipline]] = Registry(
+DisciplineClass = TypeVar("DisciplineClass", bound=Callable[..., QueueDiscipline | None])
+_DISCIPLINES: Registry[Callable[..., QueueDiscipline | None]] = Registry(
     "queue discipline",
     "minitopo_dc.queue_disciplines",
     (__name__, "minitopo_dc.link.codel", "minitopo_dc.link.pie"),
@@ -138,19 +137,10 @@ def make_discipline(name: str, /, **parameters: Any) -> QueueDiscipline | None:
     """Return a new discipline of this name; None for drop-tail.
 
     Raises:
-        InputError: no such discipline, a parameter that it does not have, or one that it
-            refuses.
-        InputError: an entry point of this kind is broken.
+        InputError: no such discipline, a parameter that it does not have, or one that it refuses;
+            or an entry point of this kind is broken.
     """
-    if name == DROP_TAIL:
-        if parameters:
-            raise InputError(f"queue discipline {name!r} has no parameters")
-        return None
-    try:
-        made: QueueDiscipline = _DISCIPLINES.make(name, parameters, InputError)
-    except UnknownNameError:
-        known = ", ".join((DROP_TAIL, *_DISCIPLINES.names()))
-        raise InputError(f"no queue discipline {name!r} (known: {known})") from None
+    made: QueueDiscipline | None = _DISCIPLINES.make(name, parameters)
     return made
 
 
@@ -170,6 +160,11 @@ def number(name: str, value: object, low: float, high: float = math.inf) -> floa
 def nanoseconds(name: str, milliseconds: object) -> int:
     """Return a time in ms, at most an hour, as ns; ValueError if it is none or not above 0."""
     return round(number(name, milliseconds, 0, 3_600_000) * NS_PER_MS)
+
+
+@queue_discipline(DROP_TAIL)
+def drop_tail() -> None:
+    """Return None, as this queue has no discipline."""
 
 
 MEAN_PACKET_MS = 0.6

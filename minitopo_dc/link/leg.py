@@ -34,7 +34,6 @@ from minitopo_dc.link.any_leg import (
     LegParameters,
     LegStatistics,
     QueuedLeg,
-    Served,
 )
 from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.discipline import LegPacket
@@ -47,32 +46,23 @@ class CapacityLeg(QueuedLeg[T]):
     """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
 
     __slots__ = (
-        *("_capacity", "_delay", "_delay_rng", "_dropped_loss", "_queue", "_queue_bytes", "_zero"),
-        *("_finish", "_grant", "_granted", "_head_bits", "_head_delay", "_stopped"),
-        *("_begun", "_served"),
+        *("_begun", "_capacity", "_finish", "_grant", "_granted", "_head_bits", "_head_delay"),
+        *("_queue", "_queue_bytes", "_zero"),
     )
 
     def __init__(self, parameters: LegParameters, capacity: Capacity, rng: Random) -> None:
         """Take a capacity of its own (it keeps state) and draw two seeds from `rng`."""
         super().__init__(parameters, rng)
         self._capacity = capacity
-        self._delay = parameters.delay
-        self._delay_rng = Random(rng.getrandbits(64))
         self._zero = NOT_STARTED
         self._queue: deque[LegPacket[T]] = deque()
-        self._queue_bytes = self._dropped_loss = 0
-        self._stopped = False
+        self._queue_bytes = 0
         # The packet in service, the queue's first: when it is through (NEVER: none is in service),
         # its bits still to go when it was last started, its delay to come.
         self._finish = NEVER
         self._head_bits = self._head_delay = 0
         self._grant, self._granted = parameters.grant_ns, -NEVER  # ns; from when on it serves
-        self._served: Served | None = None
-        self._begun = 0  # when the packet in service was begun (ns), if somebody observes
-
-    def observe(self, served: Served) -> None:
-        """Call `served` for each packet that passes on to propagation."""
-        self._served = served
+        self._begun = 0  # when the packet in service was begun (ns)
 
     def next_timeout(self) -> int | None:
         """Return when to poll next (ns), or None if nothing is under way."""
@@ -91,14 +81,6 @@ class CapacityLeg(QueuedLeg[T]):
         """Start the capacity's time: make `now` its time 0; until then it is before time 0."""
         self._pause(now)
         self._zero = now
-        self._resume(now)
-
-    def set_up(self, up: bool, now: int) -> None:
-        """Take the leg up or down."""
-        if up == self._up:
-            return
-        self._pause(now)
-        self._up = up
         self._resume(now)
 
     def flush(self, now: int, which: Callable[[T], bool] = lambda _: True) -> list[T]:
@@ -125,18 +107,10 @@ class CapacityLeg(QueuedLeg[T]):
         self._resume(now)
 
     def _set_delay(self, delay: DelayModel) -> None:
-        self._delay = delay
-        self._head_delay = delay.sample(self._delay_rng) if self._queue else 0
+        super()._set_delay(delay)
+        self._head_delay = self._air.draw() if self._queue else 0
 
-    @property
-    def mean_delay_ns(self) -> int:
-        """Return the configured mean propagation delay in ns, behind queue and serialisation."""
-        return self._delay.mean_ns
-
-    def backlog_bytes(self, *, now: int) -> int:
-        """Return the bytes not serialised: the queue, less what was sent of its first packet."""
-        if self._finish <= now:
-            self._advance(now)
+    def _backlog(self, now: int) -> int:
         if not self._queue:
             return 0
         waits = self._finish == NEVER or now < self._granted
@@ -150,32 +124,23 @@ class CapacityLeg(QueuedLeg[T]):
             self._advance(now)
         return self._limit.has_room(len(self._queue), self._queue_bytes, size=size)
 
-    def served_packets(self, *, now: int) -> int:
-        """Return the number of the last packet that left the queue, with all before, by `now`."""
-        if self._finish <= now:
-            self._advance(now)
+    def _first_number(self) -> int | None:
         if not self._queue:
-            return self._joined_packets
+            return None
         if self._discipline is not None and self._discipline.reorders:
-            return min(waiting.number for waiting in self._queue) - 1
-        return self._queue[0].number - 1
+            return min(waiting.number for waiting in self._queue)
+        return self._queue[0].number
 
-    def service_end(self, *, now: int) -> int | None:
-        """Return when the packet in service is through (ns), None if none is being served."""
-        if self._finish <= now:
-            self._advance(now)
+    def _service_end(self) -> int | None:
         return None if self._finish == NEVER else self._finish
 
-    def rate_bps(self, *, now: int) -> int:
-        """Return the rate at `now` in bit/s; 0 when the leg is down or its capacity has ended."""
-        if self._finish <= now:
-            self._advance(now)
-        return self._capacity.rate_at(now - self._zero) if self._up and not self._stopped else 0
+    def _rate(self, now: int) -> int:
+        return self._capacity.rate_at(now - self._zero)
 
     def statistics(self) -> LegStatistics:
         """Return the counters and gauges as of the last call."""
         return LegStatistics(
-            **self._counted(self._dropped_loss),
+            **self._counted(),
             queue_packets=len(self._queue),
             queue_bytes=self._queue_bytes,
             air_packets=len(self._air),
@@ -208,12 +173,7 @@ class CapacityLeg(QueuedLeg[T]):
             finish = self._finish
             first = queue.popleft()
             self._queue_bytes -= first.size
-            if first.lost:
-                self._dropped_loss += 1
-            else:
-                if self._served is not None:
-                    self._served(first.packet, first.pushed, self._begun, finish, finish)
-                self._air.put(first, finish + self._head_delay)
+            self._air.send(first, self._begun, finish, finish, delay=self._head_delay)
             self._finish = NEVER
             if queue and (self._discipline is None or self._choose(finish)):
                 self._begin(finish)
@@ -242,11 +202,11 @@ class CapacityLeg(QueuedLeg[T]):
 
     def _draw_head(self) -> None:
         self._head_bits = self._queue[0].size * 8
-        self._head_delay = self._delay.sample(self._delay_rng)
+        self._head_delay = self._air.draw()
 
     def _serialise(self, start: int) -> None:
         zero = self._zero
-        if self._served is not None and self._head_bits == self._queue[0].size * 8:
+        if self._head_bits == self._queue[0].size * 8:
             self._begun = start
         finish = self._capacity.finish(start - zero, self._head_bits)
         if finish is None:

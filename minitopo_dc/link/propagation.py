@@ -10,18 +10,19 @@ goes through both points.
 
 from __future__ import annotations
 
+import math
 from bisect import insort
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from operator import attrgetter
 from random import Random
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from minitopo_dc.link.capacity import Capacity, RateCapacity
 from minitopo_dc.link.discipline import LegPacket
-from minitopo_dc.units import NS_PER_S, NS_PER_US
+from minitopo_dc.units import NS_PER_S, NS_PER_US, check_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,7 @@ class ConstantDelay:
     delay_ns: int
 
     def __post_init__(self) -> None:
-        """Refuse a negative delay with a ValueError."""
-        _require(self.delay_ns >= 0, "delay_ns", self.delay_ns, "0 or more")
+        check_within(self, 0, math.inf, "delay_ns")
 
     @property
     def mean_ns(self) -> int:
@@ -62,9 +62,7 @@ class NormalDelay:
     sd_ns: int
 
     def __post_init__(self) -> None:
-        """Refuse negative parameters with a ValueError."""
-        _require(self.mean_ns >= 0, "mean_ns", self.mean_ns, "0 or more")
-        _require(self.sd_ns >= 0, "sd_ns", self.sd_ns, "0 or more")
+        check_within(self, 0, math.inf, "mean_ns", "sd_ns")
 
     def sample(self, rng: Random) -> int:
         """Return one drawn delay in ns."""
@@ -84,9 +82,8 @@ class UniformDelay:
     high_ns: int
 
     def __post_init__(self) -> None:
-        """Refuse negative or swapped limits with a ValueError."""
-        _require(self.low_ns >= 0, "low_ns", self.low_ns, "0 or more")
-        _require(self.high_ns >= self.low_ns, "high_ns", self.high_ns, f"{self.low_ns} or more")
+        check_within(self, 0, math.inf, "low_ns")
+        check_within(self, self.low_ns, math.inf, "high_ns")
 
     @property
     def mean_ns(self) -> int:
@@ -100,11 +97,6 @@ class UniformDelay:
 
 DelayModel = ConstantDelay | NormalDelay | UniformDelay
 """A model of the propagation delay, of which `sample` gives one for each packet (ns)."""
-
-
-def _require(right: bool, name: str, value: int, allowed: str) -> None:
-    if not right:
-        raise ValueError(f"{name} = {value} ns (allowed: {allowed})")
 
 
 DelayCurve = Literal["power", "exponential", "linear", "constant"]
@@ -155,22 +147,32 @@ def _rates(capacity: Capacity) -> Iterator[tuple[int, int]]:
 
 
 T = TypeVar("T")
+Served = Callable[[Any, int, int, int, int], None]
+"""Takes a packet that passes on to propagation, and when (ns) it joined the queue, when its
+transmission began, when all of it was sent once, and when the receiver had it, in order."""
 _arrival = attrgetter("arrival")
 
 
 class Propagation(Generic[T]):
-    """Packets in propagation.
+    """Packets in propagation, the k-th of which has the k-th draw of the delay.
 
     They keep their order: none arrives before one put in earlier, whatever its delay. With
     `reorder` they overtake, as with netem: each arrives at its own time, equal times in order.
     """
 
-    __slots__ = ("_latest", "_packets", "reorder", "taken_bytes", "taken_packets")
+    __slots__ = (
+        *("_latest", "_packets", "_rng", "delay", "lost_packets", "reorder", "served"),
+        *("taken_bytes", "taken_packets"),
+    )
 
-    def __init__(self, *, reorder: bool) -> None:
+    def __init__(self, delay: DelayModel, rng: Random, *, reorder: bool) -> None:
+        self.delay = delay
         self.reorder = reorder
+        self.served: Served | None = None
+        self._rng = rng
         self._packets: deque[LegPacket[T]] = deque()
         self._latest = 0  # arrival, ns
+        self.lost_packets = 0
         self.taken_packets = 0
         self.taken_bytes = 0
 
@@ -178,8 +180,30 @@ class Propagation(Generic[T]):
         """Return the number of packets in propagation."""
         return len(self._packets)
 
-    def put(self, packet: LegPacket[T], arrival: int) -> None:
-        """Take in a packet that would arrive at `arrival` (ns)."""
+    def draw(self) -> int:
+        """Return the delay of the next packet (ns)."""
+        return self.delay.sample(self._rng)
+
+    def send(
+        self, packet: LegPacket[T], begun: int, carried: int, now: int, *, delay: int | None = None
+    ) -> None:
+        """Lose a packet that begins at `now` (ns) if it is to be lost, else take it in.
+
+        Args:
+            packet: of the leg's.
+            begun: when its transmission began (ns).
+            carried: when all of it was sent once (ns).
+            now: when the receiver had it, in order.
+            delay: a delay that was drawn for it before (ns).
+        """
+        if packet.lost:
+            self.lost_packets += 1
+            return
+        if self.served is not None:
+            self.served(packet.packet, packet.pushed, begun, carried, now)
+        self._put(packet, now + (self.draw() if delay is None else delay))
+
+    def _put(self, packet: LegPacket[T], arrival: int) -> None:
         packet.arrival = arrival
         if self.reorder:
             insort(self._packets, packet, key=_arrival)
@@ -215,8 +239,7 @@ class Bernoulli:
     p: float
 
     def __post_init__(self) -> None:
-        """Refuse a `p` that is no probability with a ValueError."""
-        _require_probability("p", self.p)
+        check_within(self, 0, 1, "p")
 
     def lost(self, rng: Random) -> bool:
         """Return whether the next packet is lost."""
@@ -253,9 +276,7 @@ class GilbertElliott:
     _bad: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse a parameter that is no probability with a ValueError."""
-        for name in ("p", "r", "h", "k"):
-            _require_probability(name, getattr(self, name))
+        check_within(self, 0, 1, "p", "r", "h", "k")
 
     def lost(self, rng: Random) -> bool:
         """Return whether the next packet is lost."""
@@ -285,8 +306,3 @@ class GilbertElliott:
 
 LossModel = Bernoulli | GilbertElliott
 """A model of losses, which decides for each packet whether it is lost."""
-
-
-def _require_probability(name: str, value: float) -> None:
-    if not 0.0 <= value <= 1.0:
-        raise ValueError(f"{name} = {value} (allowed: a probability, 0 to 1)")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import MutableSequence
 from dataclasses import astuple, fields, replace
-from operator import attrgetter
 from random import Random
 from typing import Any
 
@@ -28,15 +27,7 @@ from minitopo_dc.link.any_leg import queue_generators
 from minitopo_dc.link.codel import CoDel
 from minitopo_dc.link.discipline import QueueDiscipline, Red, Step
 from minitopo_dc.link.pie import DualPi2, Pie
-from minitopo_dc.link.rlc.parameters import NACK_BYTES, STATUS_BYTES
-from minitopo_dc.link.rlc.tdd import TddPattern
-from minitopo_dc.native.library import (
-    MOST,
-    NEVER,
-    library,
-    native_limit,
-    random_state,
-)
+from minitopo_dc.native.library import MOST, counted, library, random_state, struct_of, to_c
 
 _DELAYS = (ConstantDelay, NormalDelay, UniformDelay)
 """By the numbers of `link/link.h`."""
@@ -63,8 +54,8 @@ def native_capacity(capacity: Capacity) -> Any:
 
 
 def native_delay(delay: DelayModel) -> tuple[int, int, int]:
-    """Return a delay's kind in C and its two numbers; InputError if one is too large."""
-    first, second, *_ = (*map(_fitting, astuple(delay)), 0)
+    """Return a delay's kind in C and its two numbers."""
+    first, second, *_ = (*map(to_c, astuple(delay)), 0)
     return _DELAYS.index(type(delay)), first, second
 
 
@@ -75,50 +66,11 @@ def native_loss(loss: LossModel | None) -> tuple[int, float, float, float, float
     return (0, 0.0, 0.0, 0.0, 0.0) if loss is None else (1, loss.p, 0.0, 0.0, 0.0)
 
 
-def native_rlc(rlc: RlcParameters) -> Any:
-    """Return RLC's parameters in C, but for the block error; InputError if one is too large."""
-    pattern = rlc.tdd or TddPattern()
-    return library().ffi.new(
-        "rlc_parameters *",
-        {
-            "acknowledged": rlc.mode == "am",
-            "in_order": rlc.in_order,
-            "slot": _fitting(rlc.slot_ns),
-            "slot_lead": _fitting(rlc.slot_lead_ns()),
-            "harq_rtt": _fitting(rlc.harq_rtt_ns),
-            "harq_retransmissions": _fitting(rlc.harq_retransmissions),
-            "status": _fitting(rlc.status_ns),
-            "status_prohibit": _fitting(rlc.status_prohibit_ns),
-            "status_bits": 8 * STATUS_BYTES,
-            "nack_bits": 8 * NACK_BYTES,
-            "max_retx_threshold": _fitting(rlc.max_retx_threshold),
-            "discard": NEVER if rlc.discard_ns is None else _fitting(rlc.discard_ns),
-            "phase": _fitting(rlc.phase_ns),
-            "sr": _fitting(rlc.sr_ns),
-            "request": pattern.request_slot * _fitting(rlc.slot_ns),
-            "header_bytes": _fitting(rlc.header_bytes),
-            "drx": [0] * 5 if rlc.drx is None else [*map(_fitting, astuple(rlc.drx))],
-            "tdd": {
-                "count": 0 if rlc.tdd is None else len(pattern.slots),
-                "before": pattern.before,
-                "skips": pattern.skips,
-                "rounds": pattern.rounds,
-            },
-        },
-    )
-
-
 def native_discipline(discipline: QueueDiscipline) -> tuple[int, tuple[float, ...]]:
     """Return a discipline's kind in C and its numbers; InputError for another class."""
     if type(discipline) not in DISCIPLINES:
         raise InputError(f"a queue discipline of class {type(discipline).__name__}")
     return DISCIPLINES.index(type(discipline)), discipline.numbers
-
-
-def _fitting(value: int) -> int:
-    if abs(value) > MOST:
-        raise InputError(f"a number of {len(str(value))} digits")
-    return value
 
 
 def _numbers(values: tuple[int, ...]) -> Any:
@@ -155,17 +107,15 @@ class NativeLeg:
         loss_rng, queue_rng = queue_generators(rng)
         states = random_state(Random(rng.getrandbits(64))), random_state(loss_rng)
         lib = self._lib
-        made = lib.leg_new(*states, parameters.reorder, parameters.grant_ns)
+        made = lib.leg_new(struct_of("leg_parameters", parameters), *states)
         self.pointer = self._ffi.gc(made, lib.leg_free)
         """The leg itself."""
-        limits = parameters.queue.packets, parameters.queue.bytes, parameters.mtu_bytes
-        lib.leg_limit(self.pointer, *map(native_limit, limits))
         lib.leg_set_capacity(self.pointer, serves, 0)
         lib.leg_set_delay(self.pointer, *delay, 0)
         lib.leg_set_loss(self.pointer, *loss, 0)
-        left_out = {"dropped_mtu"} if parameters.mtu_bytes is None else set()
+        uncounted = {"dropped_mtu"} if parameters.mtu_bytes is None else set()
         if parameters.discipline is None:
-            left_out |= OF_DISCIPLINE
+            uncounted |= OF_DISCIPLINE
         else:
             kind, numbers = native_discipline(parameters.discipline)
             lib.leg_set_discipline(
@@ -173,12 +123,11 @@ class NativeLeg:
             )
         self._counters = self._ffi.new("leg_counters *")
         self._kind = LegStatistics if rlc is None else RlcStatistics
-        self._names = [it.name for it in fields(self._kind) if it.name not in left_out]
-        self._values = attrgetter(*self._names)
+        self._uncounted = dict.fromkeys(uncounted)
         self._rlc = rlc
         if rlc is not None:
             block_rng = random_state(Random(rng.getrandbits(64)))
-            lib.leg_set_rlc(self.pointer, native_rlc(rlc), block_rng)
+            lib.leg_set_rlc(self.pointer, struct_of("rlc_parameters", rlc), block_rng)
             self._set_block_error(rlc, 0)
 
     def start(self, now: int) -> None:
@@ -231,9 +180,8 @@ class NativeLeg:
 
     def statistics(self) -> LegStatistics:
         """Return counters and gauges as of the last call."""
-        counters = self._counters
-        self._lib.leg_count(self.pointer, counters)
-        return self._kind(**dict(zip(self._names, self._values(counters), strict=True)))
+        self._lib.leg_count(self.pointer, self._counters)
+        return self._kind(**counted(self._kind, self._counters) | self._uncounted)
 
     def _set_block_error(self, rlc: RlcParameters, now: int) -> None:
         wait = rlc.mean_wait_ns()

@@ -12,6 +12,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -74,37 +75,21 @@ def _load(path: Path) -> Any:
 
 
 def connect(module: Any) -> None:
-    """Register what the extension calls (`CALLED`)."""
+    """Register what the extension calls (`CALLED`): methods of the objects of its handles."""
     ffi = module.ffi
     thing: Any = ffi.from_handle
 
     def keep(_kind: type, error: BaseException, traceback: TracebackType) -> None:
         thing(traceback.tb_frame.f_locals["handle"]).fail(error)
 
-    @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
-    def python_fire(handle: Any) -> None:
-        """Let a timer act, as its moment has come."""
-        thing(handle).fire()
+    def calling(method: str) -> Callable[..., Any]:
+        def call(handle: Any, *arguments: Any) -> Any:
+            return getattr(thing(handle), method)(*arguments)
 
-    @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
-    def python_deliver(handle: Any, token: int, ecn: int) -> None:
-        """Hand a packet that has arrived, and may arrive again, to its network."""
-        thing(handle).deliver(token, ecn)
+        return call
 
-    @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
-    def python_forget(handle: Any, token: int) -> None:
-        """Tell a network of a packet that will not arrive any more."""
-        thing(handle).forget(token)
-
-    @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
-    def python_step(handle: Any, why: int) -> int:
-        """Let a host act on what is due; return when to step again (ns)."""
-        return int(thing(handle).step(why))
-
-    @ffi.def_extern(onerror=keep, error=-1)  # type: ignore[untyped-decorator]
-    def python_ask(handle: Any, now: int, size: int, answer: Any) -> int:
-        """Let a split policy write the legs of an SDU; return how many they are."""
-        return int(thing(handle).ask(now, size, answer))
+    for method, error in CALLS.items():
+        ffi.def_extern(f"python_{method}", error, keep)(calling(method))
 
 
 WARNINGS = ("-Wall", "-Wextra")
@@ -116,13 +101,14 @@ FLAGS = (
 """No fused multiplication: results are those of Python's floats on every processor."""
 FAST = ("-O3", "-flto")
 CALLED = """
-extern "Python" void python_fire(void *timer);
-extern "Python" void python_deliver(void *network, int64_t token, int ecn);
-extern "Python" void python_forget(void *network, int64_t token);
-extern "Python" int64_t python_step(void *host, int why);
+extern "Python+C" void python_fire(void *timer);
+extern "Python+C" void python_deliver(void *network, int64_t token, int ecn);
+extern "Python+C" void python_forget(void *network, int64_t token);
+extern "Python+C" int64_t python_step(void *host, int why);
 extern "Python" int python_ask(void *policy, int64_t now, int size, int *answer);
 """
-"""What C calls in Python (`connect`)."""
+CALLS = {"fire": None, "deliver": None, "forget": None, "step": 0, "ask": -1}
+"""What C calls in Python, and what it gets where that raises an error."""
 
 
 def build(say: Callable[[str], None]) -> Path:
@@ -169,19 +155,56 @@ def _like_this_python() -> tuple[str, ...]:
 
 
 NEVER = (1 << 63) - 1
-"""As in C: no time."""
+"""As in C: no time, or no limit."""
 MOST = 1 << 61
 """The largest number that goes down to C: of ns 73 years, of bytes 2 EB."""
 
 
 def from_c_time(time: int) -> int | None:
-    """Return a time of C's as one of Python's (ns), where never is None."""
+    """Return a time of C's as one of Python's (ns), where None is never."""
     return None if time == NEVER else time
 
 
-def to_c_time(time: int | None) -> int:
-    """Return a time of Python's as one of C's, where None is never; the latest times are cut."""
-    return NEVER if time is None else min(time, NEVER - 1)
+def to_c(number: int | None) -> int:
+    """Return a time or a limit as C has it: None is never, and what is beyond any run is cut."""
+    return NEVER if number is None else min(number, MOST)
+
+
+def struct_of(kind: str, settings: object) -> Any:
+    """Return C's struct of a kind, with what settings have under the names of its members.
+
+    A method is called, and of a sequence where C has a number it is the length.
+    """
+    ffi = library().ffi
+    return ffi.new(f"{kind} *", _members(ffi.typeof(kind), settings))
+
+
+def _members(kind: Any, settings: object) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for name, member in kind.fields:
+        value = getattr(settings, name)
+        value = value() if callable(value) else value
+        if member.type.kind == "struct":
+            members[name] = {} if value is None else _members(member.type, value)
+        elif member.type.kind == "array" or isinstance(value, float):
+            members[name] = value
+        else:
+            members[name] = to_c(len(value) if isinstance(value, str) else value)
+    return members
+
+
+def counted(kind: type, counters: Any, legs: int = 0) -> dict[str, Any]:
+    """Return the fields of a dataclass of statistics that C counts, of each leg in a tuple."""
+    struct = library().ffi.typeof(counters)
+    names = _counted_names(kind, struct.item if struct.kind == "pointer" else struct)
+    values = ((name, getattr(counters, name)) for name in names)
+    return {name: it if isinstance(it, int) else tuple(it[0:legs]) for name, it in values}
+
+
+@functools.cache
+def _counted_names(kind: Any, struct: Any) -> list[str]:
+    members = dict(struct.fields)
+    return [it.name for it in fields(kind) if it.name in members]
 
 
 def random_state(rng: Random) -> Any:
@@ -192,8 +215,3 @@ def random_state(rng: Random) -> Any:
 def disown(made: Any) -> None:
     """Leave what Python has made in C to other C code, which frees it."""
     library().ffi.gc(made, None)
-
-
-def native_limit(limit: int | None) -> int:
-    """Return a limit as C has it, where None is a limit that is never reached."""
-    return MOST if limit is None else min(limit, MOST)

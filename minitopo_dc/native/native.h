@@ -20,26 +20,37 @@ typedef struct {
     int64_t dropped_discard, dropped_radio, blocks, harq_retransmissions, harq_failures, rlc_retransmissions;
 } leg_counters;
 
-/* The slots of a TDD pattern, as TddPattern has them; `count` 0: every slot, and one round trip of HARQ. Per slot:
- * the symbols before it and in the whole, the slots to the first one with symbols, HARQ's round trip in slots. */
+/* What Python has under the same names (`struct_of` of library.py): None is NEVER, or a struct of zeros. */
+
+/* TddPattern: `slots` is their number, 0: every slot, and one round trip of HARQ. */
 typedef struct {
-    int64_t count, before[161], skips[160], rounds[160];
+    int64_t slots, request_slot, before[161], skips[160], rounds[160];
 } tdd_pattern;
 
-/* When a terminal of DRX listens, as Drx has it; `cycle` 0: always. */
+/* Drx: `cycle_ns` 0: the terminal listens always. */
 typedef struct {
-    int64_t on, inactivity, cycle, short_cycle, short_cycles;
+    int64_t on_ns, inactivity_ns, cycle_ns, short_ns, short_cycles;
 } drx_cycles;
 
-/* RLC and HARQ; `discard` in ns, NEVER: not at all. A scheduling request is sent each `sr`, first at `request`. In
- * `slot_lead` the mean rate passes two of the largest slots. */
+/* RlcParameters. */
 typedef struct {
     int acknowledged, in_order;
-    int64_t slot, slot_lead, harq_rtt, harq_retransmissions, status, status_prohibit, max_retx_threshold, discard;
-    int64_t phase, sr, request, header_bytes, status_bits, nack_bits;
+    int64_t slot_ns, slot_lead_ns, harq_rtt_ns, harq_retransmissions, status_ns, status_prohibit_ns;
+    int64_t max_retx_threshold, discard_ns, phase_ns, sr_ns, header_bytes;
     tdd_pattern tdd;
     drx_cycles drx;
 } rlc_parameters;
+
+/* QueueLimit, and LegParameters but for its models. */
+typedef struct {
+    int64_t packets, bytes;
+} queue_limit;
+
+typedef struct {
+    queue_limit queue;
+    int64_t mtu_bytes, grant_ns;
+    int reorder;
+} leg_parameters;
 
 /* What a direction shows the other one, as `_shown` of RlcLeg. */
 typedef struct {
@@ -50,7 +61,7 @@ typedef struct {
 capacity *capacity_rates(const int64_t *edges, const int64_t *rates_bps, size_t count, int after);
 capacity *capacity_opportunities(const int64_t *moments, size_t count, int64_t duration, int64_t bits, int after);
 
-leg *leg_new(const uint32_t *delay_random, const uint32_t *loss_random, int overtakes, int64_t grant);
+leg *leg_new(const leg_parameters *is, const uint32_t *delay_random, const uint32_t *loss_random);
 void leg_free(leg *self);
 /* For a leg that is new; its blocks' errors are set besides. */
 void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_random);
@@ -61,7 +72,6 @@ void leg_share(leg *self, leg_shown *memory);
 void leg_set_block_error(leg *self, double error, int64_t mean_wait, int64_t now);
 /* For a leg that is new. */
 void leg_set_discipline(leg *self, int kind, const double *numbers, int count, const uint32_t *random);
-void leg_limit(leg *self, int64_t packets, int64_t bytes, int64_t mtu);
 void leg_start(leg *self, int64_t now);
 void leg_set_up(leg *self, int up, int64_t now);
 int leg_is_up(const leg *self);
@@ -78,10 +88,22 @@ int64_t leg_rate_bps(leg *self, int64_t now);
 int64_t leg_drain_ns(leg *self, int64_t now, int64_t more);
 int64_t leg_next_timeout(const leg *self);
 void leg_count(const leg *self, leg_counters *found);
-/* Packet by packet, for who drives a leg from Python; packets are numbers. */
-int leg_push_number(leg *self, uintptr_t number, int size, int64_t now);
-int leg_poll_number(leg *self, int64_t now, uintptr_t *number);
-int leg_dropped_number(leg *self, uintptr_t *number);
+
+typedef struct {
+    void *packet;
+    int64_t count; /* of its PDU, in virtual time; -1: no bearer took it */
+} carried;
+
+/* What became of a packet that was pushed. */
+enum { LEG_REFUSED, LEG_LOST, LEG_TAKEN };
+
+/* LEG_REFUSED: the leg does not have it, and it may be another one, with a mark. LEG_LOST: it has, and will release
+ * it. */
+int leg_push(leg *self, carried *what, int size, int64_t now);
+/* The next one that has arrived by `now`; 0: there is none. */
+int leg_poll(leg *self, int64_t now, carried *what);
+/* The next one that was LEG_TAKEN and will not come; 0: there is none. */
+int leg_dropped(leg *self, carried *what);
 
 /* The receiving PDCP entity. */
 
@@ -91,7 +113,7 @@ enum { ADAPTIVE_T_REORDERING = -1 };
 typedef struct receive receive;
 
 typedef struct {
-    int64_t pdus[16], duplicates, old, missing, missing_by_order, expiries, desynchronised;
+    int64_t pdus[16], duplicates, old, missing, missing_by_order, t_reordering_expiries, desynchronised;
     int64_t buffered, buffered_maximum, waited[16], waited_ns[16], waiting_maximum, histogram[24];
     int64_t t_reordering, rx_deliv, rx_next, rx_reord;
 } receive_counters;
@@ -101,8 +123,10 @@ void receive_free(receive *self);
 int64_t receive_next_timeout(const receive *self);
 void receive_count(const receive *self, receive_counters *found);
 int receive_status(const receive *self, uint8_t *bitmap, int room);
-int receive_push_number(receive *self, int64_t sn, int64_t count, uintptr_t number, int leg, int64_t now);
-int receive_poll_number(receive *self, int64_t now, uintptr_t *number);
+/* 0: discarded. `sn` may be any number that ends in it; `count` is that of its sender, -1: nobody knows it. */
+int receive_push(receive *self, int64_t sn, int64_t count, void *sdu, int leg, int64_t now);
+/* The next SDU that goes up by `now`; 0: there is none. */
+int receive_poll(receive *self, int64_t now, void **sdu);
 
 /* What its reports count by one leg; ReportMaker of pdcp/report.py writes them and says when. */
 
@@ -155,36 +179,50 @@ int64_t view_drain(const transmit *of, int leg, int64_t now, int64_t more);
 int64_t view_mean_delay(const transmit *of, int leg);
 int64_t view_credit(const transmit *of, int leg);
 
-/* FlowControl of pdcp/transmitting/flow_control.py; 0: no status_bytes, no limit of the rate, no fill_packets;
- * -1: no fill_bytes, no fill. */
+/* FlowControl of pdcp/transmitting/flow_control.py. */
 typedef struct {
-    int64_t interval, delay, desired, status_bytes, jitter, rate_bps, fill_packets, fill_bytes, fill;
+    int64_t interval, delay, mean_delay_ns, round_trip_ns, desired_ns, status_bytes, jitter, rate_bps;
+    int64_t fill_packets, fill_bytes, fill;
     double loss;
 } flow_control;
 
-/* The entity frees the policy. `waits`: SDUs wait for a leg, `buffer_packets` and `buffer_bytes` at most, for `discard`
- * ns at most, with a number if `early`; `lead` as BearerLeg has it, NEVER: none. */
-transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *split, int reports, int waits,
-                       int early, int64_t buffer_packets, int64_t buffer_bytes, int64_t discard, int64_t lead);
+/* SduBuffer of pdcp/transmitting/buffers.py. */
+typedef struct {
+    queue_limit limit;
+    int64_t discard_timer;
+} sdu_buffer;
+
+typedef struct {
+    void *sdu;
+    int64_t count;
+    int leg, size;
+    int64_t arrived; /* from upper layers */
+} pdu;
+
+/* The entity frees the policy. `waiting`: where SDUs wait for a leg, with a number if `early`; NULL: they do not.
+ * `lead` as BearerLeg has it, NEVER: none. SDUs are marked that are expected to wait for longer than `mark_above`. */
+transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *split, int reports,
+                       const sdu_buffer *waiting, int early, int64_t lead, int64_t mark_above);
 /* Put a leg behind a backhaul, whose random numbers begin with the state `random`. */
 void transmit_behind(transmit *self, int leg, const flow_control *control, const uint32_t *random);
-/* Mark SDUs that are expected to wait for longer (ns). */
-void transmit_mark_above(transmit *self, int64_t wait);
 void transmit_free(transmit *self);
 int64_t transmit_next_timeout(const transmit *self);
 void transmit_count(const transmit *self, transmit_counters *found);
-int transmit_push_number(transmit *self, uintptr_t number, int size, int64_t now);
+/* 0: dropped, and released. */
+int transmit_push(transmit *self, void *sdu, int size, int64_t now);
 /* Find what the legs are to get now; where it follows its legs, again until it gives nothing. */
 void transmit_settle(transmit *self, int64_t now);
-/* The next PDU found: its leg, COUNT and SDU; 0: there is none. */
-int transmit_poll_number(transmit *self, int *leg, int64_t *count, uintptr_t *number);
-int transmit_dropped_number(transmit *self, uintptr_t *number);
+/* The next PDU, which has a share of its SDU; 0: there is none. */
+int transmit_poll(transmit *self, pdu *what);
+/* The next SDU that is not sent, where nobody releases it; 0: there is none. */
+int transmit_dropped(transmit *self, void **sdu);
 /* The highest COUNT plus 1 that any leg was given. */
 int64_t transmit_next_count(const transmit *self);
 /* A report came: 0 if it is made use of, 1: stale, 2: of COUNTs that were not sent. */
 int transmit_report(transmit *self, int64_t number, const reception *legs, int64_t now);
 
-/* The drivers of a router host's legs and bearers on either clock; who makes one gives away what it drives. */
+/* The drivers of a router host's legs and bearers on either clock; who makes one gives away what it drives. A network
+ * and an element begin with their `router`, and each driver with its `uncarried`. */
 
 typedef struct router router;
 typedef struct leg_driver leg_driver;
@@ -200,9 +238,6 @@ leg_driver *router_leg(router *self, leg *of, int number);
 transmit_driver *router_transmit(router *self, transmit *entity, leg_driver **legs, int count);
 /* `keys` tell the bearer's legs apart where its PDUs arrive: numbers of legs, or indices of interfaces. */
 receive_driver *router_receive(router *self, receive *entity, const int *keys, int count);
-const uncarried *leg_driver_uncarried(const leg_driver *self);
-const uncarried *transmit_driver_uncarried(const transmit_driver *self);
-const uncarried *receive_driver_uncarried(const receive_driver *self);
 /* The leg was changed from outside: find its next moment anew. */
 void leg_driver_rearm(leg_driver *self);
 /* Legs went down or up, or got another rate, or the receiver reported. */
@@ -216,20 +251,11 @@ typedef struct python_timer python_timer;
 typedef struct flow flow;
 typedef struct host host;
 
-/* What Python does; the first argument is the network's, the timer's, or the host's own handle. */
-typedef struct {
-    void (*fire)(void *timer);
-    void (*deliver)(void *network, int64_t token, int ecn);
-    void (*forget)(void *network, int64_t token);
-    int64_t (*step)(void *host, int why); /* when to step again */
-} python_calls;
-
 /* Why a host steps in Python: something is due, has happened, or is wrong. */
 enum { STEP_DUE, STEP_EVENTS, STEP_SEND_FAILED, STEP_NO_WAY };
 
-network *network_new(int64_t now, python_calls calls, void *handle);
+network *network_new(int64_t now, void *handle);
 void network_free(network *self);
-router *network_router(network *self);
 
 /* Fire what is due until it is stopped, until `end`, or until nothing is left to do. */
 void network_run(network *self, int64_t end);
@@ -276,13 +302,12 @@ typedef struct {
 /* `netlink`: the socket that all queues are bound to. */
 element *element_new(int netlink);
 void element_free(element *self);
-router *element_router(element *self);
 /* The queue, from 0 to 511 as all, of packets that leave on a leg without a bearer, of a bearer's SDUs or PDUs. */
 void element_leg_queue(leg_driver *self, int queue);
 void element_transmit_queue(transmit_driver *self, int queue);
 void element_receive_queue(receive_driver *self, int queue);
-/* Sockets for what is sent on the leg besides; -1: there is none. */
-void element_leg_raw(leg_driver *self, int ipv4, int ipv6);
+/* Sockets for what is sent on the leg besides, -1: there is none; the capture of what leaves on it, or NULL. */
+void element_leg_out(leg_driver *self, int ipv4, int ipv6, capture *to);
 /* Put a datagram of the element's own on the leg. */
 void element_leg_send(leg_driver *self, const uint8_t *ip, int length, int64_t now);
 /* Have `element_run` come back when a descriptor can be read. */
@@ -306,8 +331,6 @@ const loop_counters *element_loop_counters(const element *self);
 capture *element_capture(element *self, int descriptor, int64_t offset);
 /* Write what is left, for the file is closed now: 0, or the error (errno) that it has or had. */
 int element_capture_end(capture *self);
-/* Capture what leaves on a leg. */
-void element_leg_capture(leg_driver *self, capture *to);
 /* What stands before a bearer's PDUs in captures of its leg at a position: 64 bytes at most. */
 void element_transmit_capture(transmit_driver *self, int position, const uint8_t *start, int length);
 /* The same, and capture what arrives there. */

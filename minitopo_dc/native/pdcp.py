@@ -3,42 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import astuple
 from random import Random
 from typing import Any
 
 from minitopo_dc.errors import InputError
 from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.library import (
-    NEVER,
-    library,
-    native_limit,
-    random_state,
-    to_c_time,
-)
+from minitopo_dc.native.library import NEVER, counted, library, random_state, struct_of, to_c
 from minitopo_dc.native.policy import TWINS, AskedPolicy
 from minitopo_dc.pdcp import (
     Delivery,
+    Feedback,
     FlowControl,
     HoldingStatistics,
     LegReception,
-    PduError,
     ReceiveStatistics,
+    Report,
     SnFormat,
     SplitPolicy,
     StatusReport,
     Timer,
     TransmitStatistics,
     WaitingTime,
-    decode_report,
     sees_legs,
 )
 from minitopo_dc.pdcp.report import HEADER_BYTES, MAX_BYTES
 from minitopo_dc.pdcp.transmitting.buffers import SduBuffer
+from minitopo_dc.pdcp.transmitting.feedback import MALFORMED
 from minitopo_dc.pdcp.transmitting.legs import LEAD_NS
-from minitopo_dc.units import UNLIMITED
-
-TAKEN, STALE, IMPOSSIBLE = range(3)
-"""What becomes of a report, by the numbers of `pdcp/pdcp.h`."""
 
 
 class NativeTransmitter:
@@ -84,90 +76,48 @@ class NativeTransmitter:
             split = self.asked.pointer
         else:
             split = twin(self._lib, policy, legs)
-        limit = UNLIMITED if waiting is None else waiting.limit
-        discard_timer = None if waiting is None else waiting.discard_timer
+        buffer = struct_of("sdu_buffer", waiting) if waits else self._ffi.NULL
         made = self._lib.transmit_new(
             *(sn_format.bits, sn_format.size, legs, [leg.pointer for leg in states]),
-            *(split, reports, waits, early, native_limit(limit.packets), native_limit(limit.bytes)),
-            *map(to_c_time, (discard_timer, LEAD_NS if sees_legs(policy) else None)),
+            *(split, reports, buffer, early),
+            *map(to_c, (LEAD_NS if sees_legs(policy) else None, mark_above)),
         )
         self.pointer = self._ffi.gc(made, self._lib.transmit_free)
         """The entity itself."""
-        self._marks = mark_above is not None
-        self._lib.transmit_mark_above(self.pointer, to_c_time(mark_above))
+        self._uncounted = {"marked_sdus": None} if mark_above is None else {}
         for leg, control in enumerate(flow_control):
             state = random_state(Random(control.seed))
-            self._lib.transmit_behind(self.pointer, leg, self._native(control), state)
+            control_in_c = struct_of("flow_control", control)
+            self._lib.transmit_behind(self.pointer, leg, control_in_c, state)
         self.feedback = NativeFeedback(self, legs) if reports else None
         self._counters = self._ffi.new("transmit_counters *")
 
     def statistics(self) -> TransmitStatistics:
         """Return the counters up to now."""
-        counters, legs = self._counters, len(self._states)
-        self._lib.transmit_count(self.pointer, counters)
-        sent = tuple(counters.pdus[0:legs]), tuple(counters.bytes[0:legs])
-        counted = counters.sdus, *sent, counters.dropped_split
-        marked = counters.marked_sdus if self._marks else None
-        if not self._follows:
-            return TransmitStatistics(*counted, marked_sdus=marked)
-        return HoldingStatistics(
-            *counted,
-            marked_sdus=marked,
-            offered=counters.offered,
-            waiting=counters.waiting,
-            waiting_maximum=counters.waiting_maximum,
-            dropped_buffer=counters.dropped_buffer,
-            discarded=counters.discarded,
-            dropped_xn=counters.dropped_xn,
-            xn_packets=counters.xn_packets,
-            resent=0,
-            not_resent=0,
-            duplicated=0,
-        )
-
-    def _native(self, control: FlowControl) -> Any:
-        rate, status_bytes = control.rate_bps or 0, control.status_bytes or 0
-        times = control.interval, control.delay, control.desired_ns
-        limits = (-1 if limit is None else limit for limit in (control.fill_bytes, control.fill))
-        fill = control.fill_packets or 0, *limits
-        fields = *times, status_bytes, control.jitter, rate, *fill, control.loss
-        return self._ffi.new("flow_control *", fields)
+        self._lib.transmit_count(self.pointer, self._counters)
+        kind = HoldingStatistics if self._follows else TransmitStatistics
+        counters = counted(kind, self._counters, len(self._states))
+        return kind(**counters | self._uncounted)
 
 
-class NativeFeedback:
-    """The counterpart of `Feedback` in C: it evaluates the receiver's reports."""
+class NativeFeedback(Feedback):
+    """It, with what C makes of the receiver's reports."""
 
     def __init__(self, entity: NativeTransmitter, legs: int) -> None:
         """Evaluate the reports that reach an entity over `legs` legs."""
-        module = library()
-        self._lib = module.lib
+        super().__init__(legs)
         self._entity = entity
-        self._legs = legs
-        self._receptions = module.ffi.new("reception[]", legs)
-        self._counted = [0, 0, 0]
+        self._receptions = library().ffi.new("reception[]", legs)
 
-    def push(self, data: bytes, now: int) -> None:
-        """Take in the bytes of a report that arrived at `now` (ns)."""
-        try:
-            self._counted[self._take(data, now)] += 1
-        except PduError:
-            self._counted[IMPOSSIBLE] += 1
-
-    def counts(self) -> tuple[int, ...]:
-        """Return how many reports were used, stale and malformed."""
-        return tuple(self._counted)
-
-    def _take(self, data: bytes, now: int) -> int:
-        report = decode_report(data, self._legs)
+    def _take(self, report: Report, now: int) -> int:
+        lib, entity = library().lib, self._entity.pointer
         if max(leg.next_count for leg in report.legs) >> 62:
-            return IMPOSSIBLE
-        entity = self._entity.pointer
+            return MALFORMED
         if report.status is not None:
-            report.status.near(self._lib.transmit_next_count(entity))
+            report.status.near(lib.transmit_next_count(entity))
         for number, leg in enumerate(report.legs):
-            counts = leg.pdus, leg.bytes, leg.reordered, leg.reordering_ns
-            self._receptions[number] = (leg.next_count, *(min(count, NEVER) for count in counts))
-        return int(self._lib.transmit_report(entity, report.number, self._receptions, now))
+            self._receptions[number] = [min(count, NEVER) for count in astuple(leg)]
+        return int(lib.transmit_report(entity, report.number, self._receptions, now))
 
 
 DELIVERIES: tuple[Delivery, ...] = ("in-order", "out-of-order", "off")
@@ -197,8 +147,8 @@ class NativeReceiver:
         self._ffi, self._lib = module.ffi, module.lib
         self._legs = legs
         self._adaptive = t_reordering.is_adaptive
-        self._keeps_order = legs_keep_order
-        timer = to_c_time(t_reordering.ns)
+        self._uncounted = {} if legs_keep_order else {"missing_by_order": None}
+        timer = to_c(t_reordering.ns)
         if t_reordering.is_adaptive:
             timer = self._lib.ADAPTIVE_T_REORDERING
         made = self._lib.receive_new(
@@ -224,34 +174,25 @@ class NativeReceiver:
         """Return what a report says of each leg."""
         counts = self._ffi.new("reception[]", self._legs)
         self._lib.receive_receptions(self.pointer, counts)
-        return tuple(
-            LegReception(leg.next_count, leg.pdus, leg.bytes, leg.reordered, leg.reordering_ns)
-            for leg in counts
-        )
+        return tuple(LegReception(**counted(LegReception, leg)) for leg in counts)
 
     def statistics(self, delivered_bytes: int | None = None) -> ReceiveStatistics:
         """Return the counters up to now; only its driver knows the bytes that it delivered."""
-        counters, legs = self._count(), self._legs
-        pdus = tuple(counters.pdus[0:legs])
-        return ReceiveStatistics(
-            pdus=pdus,
-            delivered=sum(pdus) - counters.duplicates - counters.old - counters.buffered,
-            duplicates=counters.duplicates,
-            old=counters.old,
-            missing=counters.missing,
-            t_reordering_expiries=counters.expiries,
-            buffered=counters.buffered,
-            buffered_maximum=counters.buffered_maximum,
-            waiting=WaitingTime(
-                count=sum(counters.waited[0:legs]),
-                total_ns=sum(counters.waited_ns[0:legs]),
-                maximum_ns=counters.waiting_maximum,
-                histogram=tuple(counters.histogram),
+        found, legs = self._count(), self._legs
+        counters = counted(ReceiveStatistics, found, legs)
+        gone = found.duplicates + found.old + found.buffered
+        counters |= {
+            "delivered": sum(counters["pdus"]) - gone,
+            "waiting": WaitingTime(
+                count=sum(found.waited[0:legs]),
+                total_ns=sum(found.waited_ns[0:legs]),
+                maximum_ns=found.waiting_maximum,
+                histogram=tuple(found.histogram),
             ),
-            t_reordering_ns=counters.t_reordering if self._adaptive else None,
-            missing_by_order=counters.missing_by_order if self._keeps_order else None,
-            delivered_bytes=delivered_bytes,
-        )
+            "t_reordering_ns": found.t_reordering if self._adaptive else None,
+            "delivered_bytes": delivered_bytes,
+        }
+        return ReceiveStatistics(**counters | self._uncounted)
 
     def _count(self) -> Any:
         self._lib.receive_count(self.pointer, self._counters)

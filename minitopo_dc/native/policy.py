@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from minitopo_dc.native.library import from_c_time, library
+from minitopo_dc.native.library import counted, from_c_time, library
 from minitopo_dc.pdcp import (
     BatchPolicy,
     DuplicatePolicy,
@@ -65,15 +65,24 @@ class AskedPolicy:
         return len(legs)
 
 
+def _shown(member: str) -> Any:
+    return property(lambda view: getattr(view._shown, member))
+
+
 class NativeLegView(LegView):
     """A leg in C as a split policy in Python sees it, at the moment of a question."""
+
+    is_up, pending_bytes = _shown("is_up"), _shown("pending_bytes")
+    sent_pdus, sent_bytes = _shown("sent_pdus"), _shown("sent_bytes")
+    may_wait = False
+    has_failed = False  # for failures the native core does not look
 
     def __init__(self, leg: int, shown: Any, *, may_wait: bool) -> None:
         """Show what C's `leg_view` of `leg` (from 0) holds, and what is known of the leg."""
         self._leg = leg
         self._lib = library().lib
         self._shown = shown
-        self._may_wait = may_wait
+        self.may_wait = may_wait
         self._number = 0
         self._report: LegReport | None = None
 
@@ -94,61 +103,21 @@ class NativeLegView(LegView):
         """Return how long the backlog and `more` bytes behind it take; None: no time is known."""
         return from_c_time(self._lib.view_drain(self._shown.of, self._leg, now, more))
 
-    @property
-    def is_up(self) -> bool:
-        """Return whether the leg is up, as far as the entity knows."""
-        return bool(self._shown.is_up)
-
-    @property
-    def has_failed(self) -> bool:
-        """Return False, as the native core looks for no failures."""
-        return False
-
     def takes(self, *, now: int, size: int) -> bool:
         """Return whether the leg takes an SDU of `size` bytes now."""
         return bool(self._lib.view_takes(self._shown.of, self._leg, now, size))
-
-    @property
-    def may_wait(self) -> bool:
-        """Return whether an SDU for which no leg is named waits."""
-        return self._may_wait
 
     def credit_bytes(self, *, now: int) -> int | None:  # noqa: ARG002  (LegView's)
         """Return how many bytes the leg's node still wants; None where it does not say."""
         return from_c_time(self._lib.view_credit(self._shown.of, self._leg))
 
     @property
-    def pending_bytes(self) -> int:
-        """Return the bytes that wait behind the first SDU."""
-        return int(self._shown.pending_bytes)
-
-    @property
-    def sent_pdus(self) -> int:
-        """Return the number of PDUs sent on this leg so far."""
-        return int(self._shown.sent_pdus)
-
-    @property
-    def sent_bytes(self) -> int:
-        """Return the bytes of the SDUs sent on this leg."""
-        return int(self._shown.sent_bytes)
-
-    @property
     def report(self) -> LegReport | None:
         """Return the receiver's latest report of this leg, None before the first."""
         shown = self._shown
         if shown.report_number != self._number:
-            self._number, self._report = shown.report_number, _leg_report(shown)
+            counts = counted(LegReport, shown.report) | {"at": shown.reported_at}
+            if shown.report.highest_count < 0:
+                counts["highest_count"] = None
+            self._number, self._report = shown.report_number, LegReport(**counts)
         return self._report
-
-
-def _leg_report(shown: Any) -> LegReport:
-    report = shown.report
-    return LegReport(
-        at=shown.reported_at,
-        highest_count=report.highest_count if report.highest_count >= 0 else None,
-        delivered_pdus=report.delivered_pdus,
-        delivered_bytes=report.delivered_bytes,
-        lost_pdus=report.lost_pdus,
-        reordered=report.reordered,
-        reordering_ns=report.reordering_ns,
-    )

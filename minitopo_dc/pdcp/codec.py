@@ -125,14 +125,10 @@ def sn_format(bits: int) -> SnFormat:
 
 _MAX_LENGTH = 65_535
 """Of an IPv4 datagram (RFC 791, section 3.1), of an IPv6 payload (RFC 8200, section 3): 16 bits."""
-_IPV4_FIELDS = struct.Struct("!BxH6xH")
-"""Version and IHL, total length, header checksum."""
-_IPV6_FIELDS = struct.Struct("!4xHB")
-"""Payload length, next header."""
 _IPV6_HEADER = 40
 _HOP_BY_HOP = 0
 """The next header behind which a jumbogram says its length (RFC 2675, section 2)."""
-_pack_u16 = struct.Struct("!H").pack
+_u16 = struct.Struct("!H")
 
 
 def append_trailer(ip: bytes, header: bytes) -> bytes:
@@ -141,16 +137,11 @@ def append_trailer(ip: bytes, header: bytes) -> bytes:
     Raises:
         PduError: `ip` is no whole IP datagram, is a jumbogram (RFC 2675), or would be too long.
     """
-    if ip and ip[0] >> 4 == 6:
-        return _append_ipv6(ip, header)
-    _, total, checksum = _ipv4_fields(ip)
+    _, total = _bounds(ip)
     size = len(header)
-    if total + size > _MAX_LENGTH:
-        raise PduError(
-            f"IPv4 datagram of {total} bytes has no room for a PDCP header of {size} bytes"
-        )
-    start = _rewritten(ip, total + size, checksum, size)
-    return b"".join((*start, ip[12:total], header))
+    if total + size > _MAX_LENGTH + (_IPV6_HEADER if ip[0] >> 4 == 6 else 0):
+        raise PduError(f"IP datagram of {total} bytes has no room for a PDCP header of {size}")
+    return b"".join((*_resized(ip, total + size, size), ip[12:total], header))
 
 
 def split_trailer(ip: bytes, size: int) -> tuple[bytes, bytes]:
@@ -163,67 +154,46 @@ def split_trailer(ip: bytes, size: int) -> tuple[bytes, bytes]:
         PduError: `ip` is no whole IP datagram, is a jumbogram (RFC 2675), or its payload is
             shorter than `size`.
     """
-    if ip and ip[0] >> 4 == 6:
-        return _split_ipv6(ip, size)
-    header_length, total, checksum = _ipv4_fields(ip)
+    payload, total = _bounds(ip)
     end = total - size
-    if end < header_length:
-        raise PduError(f"IPv4 datagram of {total} bytes carries no PDCP header of {size} bytes")
-    start = _rewritten(ip, end, checksum, -size)
-    return ip[end:total], b"".join((*start, ip[12:end]))
+    if end < payload:
+        raise PduError(f"IP datagram of {total} bytes carries no PDCP header of {size} bytes")
+    return ip[end:total], b"".join((*_resized(ip, end, -size), ip[12:end]))
 
 
-def _ipv4_fields(ip: bytes) -> tuple[int, int, int]:
-    """Return IPv4 header length, total length (bytes) and header checksum, or raise PduError."""
-    if len(ip) < 20:
-        raise PduError(f"IP datagram truncated: {len(ip)} bytes, an IPv4 header alone has 20")
-    version_ihl, total, checksum = _IPV4_FIELDS.unpack_from(ip)
-    header_length = (version_ihl & 0x0F) * 4
-    if version_ihl >> 4 != 4:
-        raise PduError(f"not an IP datagram: version {version_ihl >> 4}; allowed: 4, 6")
-    if not 20 <= header_length <= total:
-        raise PduError(f"IPv4 header length {header_length} is not in 20..{total} (total length)")
-    if len(ip) < total:
-        raise PduError(f"IPv4 datagram truncated: {len(ip)} of {total} bytes")
-    return header_length, total, checksum
+def _bounds(ip: bytes) -> tuple[int, int]:
+    """Return where a datagram's payload begins and where it ends, or raise PduError.
+
+    The payload of IPv6 is what its length counts, extension headers included (RFC 8200, section 3).
+    """
+    version, least = ip[0] >> 4 if ip else 4, 20
+    if version == 6:
+        least = _IPV6_HEADER
+    if len(ip) < least:
+        raise PduError(f"IP datagram truncated: {len(ip)} bytes, the header alone has {least}")
+    if version == 6:
+        begin, end = _IPV6_HEADER, _IPV6_HEADER + _u16.unpack_from(ip, 4)[0]
+        if end == begin and ip[6] == _HOP_BY_HOP:
+            raise PduError("IPv6 jumbogram (RFC 2675): its length is not in the payload length")
+    else:
+        begin, end = (ip[0] & 0x0F) * 4, _u16.unpack_from(ip, 2)[0]
+        if version != 4:
+            raise PduError(f"not an IP datagram: version {version}; allowed: 4, 6")
+        if not least <= begin <= end:
+            raise PduError(f"IPv4 header length {begin} is not in {least}..{end} (total length)")
+    if len(ip) < end:
+        raise PduError(f"IP datagram truncated: {len(ip)} of {end} bytes")
+    return begin, end
 
 
-def _rewritten(ip: bytes, total: int, checksum: int, growth: int) -> tuple[bytes, ...]:
-    """Return the first 12 bytes of the header with another total length and a matching checksum.
+def _resized(ip: bytes, total: int, growth: int) -> tuple[bytes, ...]:
+    """Return the first 12 bytes of a datagram of another length, with a matching checksum.
 
     RFC 1624 equation 4: a field that grows by d lowers the checksum by d in one's complement. That
     is arithmetic modulo 0xFFFF, whose representatives 0..0xFFFE are what a sender would compute:
     the one's complement sum of a header is never 0, hence its complement never 0xFFFF.
     """
-    return ip[:2], _pack_u16(total), ip[4:10], _pack_u16((checksum - growth) % 0xFFFF)
-
-
-def _append_ipv6(ip: bytes, header: bytes) -> bytes:
-    length, size = _ipv6_payload_length(ip), len(header)
-    if length + size > _MAX_LENGTH:
-        raise PduError(
-            f"IPv6 payload of {length} bytes has no room for a PDCP header of {size} bytes"
-        )
-    return b"".join((ip[:4], _pack_u16(length + size), ip[6 : _IPV6_HEADER + length], header))
-
-
-def _split_ipv6(ip: bytes, size: int) -> tuple[bytes, bytes]:
-    length = _ipv6_payload_length(ip)
-    if length < size:
-        raise PduError(f"IPv6 payload of {length} bytes carries no PDCP header of {size} bytes")
-    end = _IPV6_HEADER + length - size
-    datagram = b"".join((ip[:4], _pack_u16(length - size), ip[6:end]))
-    return ip[end : end + size], datagram
-
-
-def _ipv6_payload_length(ip: bytes) -> int:
-    """Return the payload length (RFC 8200, section 3) in bytes; raise PduError for a jumbogram."""
-    if len(ip) < _IPV6_HEADER:
-        raise PduError(f"IPv6 datagram truncated: {len(ip)} bytes, the header alone has 40")
-    length: int
-    length, next_header = _IPV6_FIELDS.unpack_from(ip)
-    if length == 0 and next_header == _HOP_BY_HOP:
-        raise PduError("IPv6 jumbogram (RFC 2675): its length is not in the payload length")
-    if len(ip) < _IPV6_HEADER + length:
-        raise PduError(f"IPv6 datagram truncated: {len(ip)} of {_IPV6_HEADER + length} bytes")
-    return length
+    if ip[0] >> 4 == 6:
+        return ip[:4], _u16.pack(total - _IPV6_HEADER), ip[6:12]
+    checksum = (_u16.unpack_from(ip, 10)[0] - growth) % 0xFFFF
+    return ip[:2], _u16.pack(total), ip[4:10], _u16.pack(checksum)

@@ -62,9 +62,9 @@ class HoldingStatistics(TransmitStatistics):
     discarded: int
     dropped_xn: int
     xn_packets: int
-    resent: int
-    not_resent: int
-    duplicated: int
+    resent: int = 0
+    not_resent: int = 0
+    duplicated: int = 0
     failures: tuple[int, ...] | None = field(default=None, kw_only=True)
     failed_ns: tuple[int, ...] | None = field(default=None, kw_only=True)
     probes: tuple[int, ...] | None = field(default=None, kw_only=True)

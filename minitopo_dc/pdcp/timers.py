@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from minitopo_dc.units import NS_PER_MS
+from minitopo_dc.units import NS_PER_MS, check_within
 
 INFINITY: Final = "infinity"
 ADAPTIVE: Final = "adaptive"
@@ -38,9 +39,7 @@ class Timer:
     is_adaptive: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a negative time."""
-        if self.ns is not None and self.ns < 0:
-            raise ValueError(f"a timer of {self.ns} ns; allowed: 0 or more, None for infinity")
+        check_within(self, 0, math.inf, "ns")
 
     @property
     def setting(self) -> float | str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cache
 from struct import Struct
-from typing import Any
+from typing import Any, ClassVar
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.quic.events import (
@@ -64,6 +64,9 @@ class Connection:
         NotBuiltError: the extension is not here.
         StackError: a file is not what it should be.
     """
+
+    in_c: ClassVar[bool] = True
+    """Whether C can drive it (`pointers`)."""
 
     def __init__(self, configuration: Configuration, now: int) -> None:
         """Make an end that has neither sent nor received yet, at `now` (ns)."""

@@ -136,7 +136,7 @@ class CellSettings(Settings):
         return self
 
     def made_scheduler(self) -> CellScheduler:
-        """Return a new scheduler; SchedulerError if the name or a parameter is wrong."""
+        """Return a new scheduler; InputError if the name or a parameter is wrong."""
         return make_scheduler(self.scheduler, self.parameters)
 
     def build(self, seed: str) -> Cell:

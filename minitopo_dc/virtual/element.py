@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Any, TypeVar
 
 from minitopo_dc.link import CapacityLeg, RlcLeg, WifiPath
-from minitopo_dc.link.any_leg import Served
+from minitopo_dc.link.propagation import Served
 from minitopo_dc.pdcp import (
     Pdu,
     TransmittingEntity,

@@ -7,7 +7,7 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from minitopo_dc.native.library import from_c_time, library, to_c_time
+from minitopo_dc.native.library import from_c_time, library, to_c
 from minitopo_dc.native.pdcp import NativeTransmitter
 from minitopo_dc.router.native import (
     NativeLegDriver,
@@ -91,13 +91,10 @@ class VirtualNativeLoop(VirtualLoop):
         """The flows in C of those that enter it."""
         self._packets: dict[int, Packet] = {}
         self._tokens = 0
-        calls = self._ffi.new("python_calls *")
-        for name in ("fire", "deliver", "forget", "step"):
-            setattr(calls, name, getattr(self.lib, f"python_{name}"))
-        made = self.lib.network_new(START_NS, calls[0], self.handle(self))
+        made = self.lib.network_new(START_NS, self.handle(self))
         self.pointer = self._ffi.gc(made, self.lib.network_free)
         """The network in C."""
-        self.router = self.lib.network_router(made)
+        self.router = self._ffi.cast("router *", made)
 
     def handle(self, of: object) -> Any:
         """Return C's handle of an object, which is valid for as long as the loop lives."""
@@ -166,7 +163,7 @@ class NativeTimer(LoopTimer):
 
     def set(self, moment: int | None) -> None:
         """Fire at `moment` (ns) instead of when it was set for before; None: not at all."""
-        self._lib.python_timer_set(self._pointer, to_c_time(moment))
+        self._lib.python_timer_set(self._pointer, to_c(moment))
 
 
 class NativeHost(EndHost):
@@ -230,8 +227,8 @@ class NativeHost(EndHost):
             raise LookupError("a datagram that no flow of this host takes")
         moment = self._in_c.resume(self.now, has_events=why == lib.STEP_EVENTS)
         self._tell_due()
-        return to_c_time(moment)
+        return to_c(moment)
 
     def _tell_due(self) -> None:
-        due = to_c_time(self._in_c.due)
+        due = to_c(self._in_c.due)
         self._native.lib.host_due(self._pointer, due, self._in_c.ended)

@@ -184,7 +184,7 @@ class PacketMoments:
         sent: when it left an end host.
         leg: by which it came, from 1.
         joined: when it joined the leg's queue.
-        begun, carried, ready: of `minitopo_dc.link.any_leg.Served`.
+        begun, carried, ready: of `minitopo_dc.link.propagation.Served`.
         arrived: when it reached the other element; None where that has no bearer for it.
     """
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc import linux_guest
+from minitopo_dc.errors import InputError
 from minitopo_dc.files import write_json
-from minitopo_dc.link.cell_scheduler import SchedulerError
 from minitopo_dc.linux_guest.guest import GuestError, boot_obstacle
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.pool import worker_number
@@ -88,7 +88,7 @@ def _measure(scenario: Scenario, directory: Path, details: dict[str, Any]) -> Me
         if (reason := boot_obstacle()) is not None:
             raise RunUnsupportedError(reason) from None
         raise RunFailedError(str(error)) from None
-    except (PolicyError, SchedulerError) as error:
+    except (PolicyError, InputError) as error:
         raise RunFailedError(str(error)) from None
     measurements = [
         _of_flow(connection, scenario.timeout_s, alone=not scenario.flows)
@@ -224,7 +224,7 @@ def run_programs(
     try:
         with garbage_collection_off():
             testbed.run()
-    except (PolicyError, SchedulerError, GuestError) as error:
+    except (PolicyError, InputError, GuestError) as error:
         return replace(blank, reason=str(error))
     finally:
         # Only what `exec` keeps stays, under its names.

@@ -212,7 +212,7 @@ class VirtualTestbed:
 
         Raises:
             PolicyError: a bearer's split policy named a leg that does not exist.
-            SchedulerError: a cell's scheduler named a user that does not exist.
+            InputError: a cell's scheduler named a user that does not exist.
             GuestError: a guest kernel did not boot, died or hangs.
         """
         self.gnb.start()

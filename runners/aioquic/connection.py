@@ -1,8 +1,4 @@
-"""A connection of aioquic without input or output: what both ends do with it.
-
-aioquic's own asyncio protocol transmits after every datagram that it receives and its timers are
-rounded up to a millisecond. Here all datagrams that wait are handed over before one transmission
-follows, and timers are kept to the microsecond: fewer calls per packet, and pacing as computed.
+"""A connection of aioquic without input or output, with the interface of `minitopo_dc.quic`.
 
 Of slow start exit, loss detection, acknowledgements and pacing others than aioquic's can be had.
 aioquic's connection has no parameters for them: what its constructor makes is replaced, or becomes
@@ -11,36 +7,46 @@ a subclass, right behind it.
 
 from __future__ import annotations
 
+import json
 import math
-import socket
-import time
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
+from aioquic.h3.connection import ErrorCode
+from aioquic.quic import events
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.congestion.base import QuicCongestionControl, QuicRttMonitor
 from aioquic.quic.connection import NetworkAddress, QuicConnection, QuicReceiveContext
-from aioquic.quic.events import (
-    DatagramFrameReceived,
-    QuicEvent,
-    StreamDataReceived,
-    StreamReset,
-)
+from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 from aioquic.quic.packet_builder import QuicPacketBuilder, QuicSentPacket
 from aioquic.quic.rangeset import RangeSet
 from aioquic.quic.recovery import QuicPacketPacer, QuicPacketRecovery, QuicPacketSpace
 from aioquic.quic.stream import QuicStream
 from aioquic.tls import Epoch
 
-from minitopo_dc.runners.aioquic.runner import MODERN, Tuning
+from minitopo_dc.quic.connection import Connection, Datagram, Received
+from minitopo_dc.quic.events import (
+    Address,
+    Closed,
+    Closer,
+    DatagramFrame,
+    Event,
+    PathStatistics,
+    Ready,
+    StreamData,
+    StreamReset,
+)
+from minitopo_dc.runners.aioquic.runner import (
+    HTTP3,
+    MODERN,
+    AioquicOptions,
+    Tuning,
+    configuration,
+)
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads.exchange import End
-
-Transmit = Callable[[QuicConnection], int]
-"""Sends what a connection has to send now; returns the number of bytes."""
-LATE = 1
-"""The error code of a stream that is given up."""
+from minitopo_dc.workloads import Workload
 
 
 class _Queue(list[QuicStream]):
@@ -66,77 +72,211 @@ class OrderedConnection(QuicConnection):
         self._ordered_streams = _Queue(streams)
 
 
-class BareStreams:
-    """A connection of aioquic without HTTP, as the ends of a workload see it (`Streams`)."""
+TIMER_MARGIN_NS = 1_000
+"""How much later than asked a connection's timer fires: aioquic compares floating-point sums of
+seconds, and a timer that fires a rounding error too early would be asked for again, for ever."""
 
-    def __init__(self, connection: QuicConnection) -> None:
-        self._connection = connection
 
-    def open(self, *, unidirectional: bool, marked: bool = False) -> int:  # noqa: ARG002
-        """Return a new stream of this end, which exists when something is written on it."""
-        return self._connection.get_next_available_stream_id(is_unidirectional=unidirectional)
+def seconds(moment: int) -> float:
+    """Return a moment in s, as aioquic takes it; exact to the ns for 100 days (2^53 ns)."""
+    return moment / NS_PER_S
 
-    def write(self, stream: int, data: bytes, *, end: bool = False) -> None:
+
+class TimedTrace(QuicLoggerTrace):
+    """One connection's events; aioquic's own class reads the machine's clock."""
+
+    def __init__(self, *, is_client: bool, odcid: bytes, clock: Callable[[], float]) -> None:
+        super().__init__(is_client=is_client, odcid=odcid)
+        self._clock = clock
+
+    def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
+        """Add an event to the log."""
+        time_ms = self.encode_time(self._clock())
+        self._events.append({"data": data, "name": f"{category}:{event}", "time": time_ms})
+
+
+class ConnectionLog(QuicLogger):
+    """The qlog of one end, whose time is that of a clock in s; `save` writes what it has."""
+
+    def __init__(self, directory: Path, clock: Callable[[], float]) -> None:
+        """Take where its file goes; both ends' clocks are to be the same one."""
+        super().__init__()
+        self._path = directory / "1.qlog"
+        self._clock = clock
+
+    def start_trace(self, is_client: bool, odcid: bytes) -> QuicLoggerTrace:
+        """Start the log of a connection (aioquic's hook)."""
+        trace = TimedTrace(is_client=is_client, odcid=odcid, clock=self._clock)
+        self._traces.append(trace)
+        return trace
+
+    def save(self) -> None:
+        """Write the log into its file."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.write_text(json.dumps(self.to_dict()), encoding="utf-8")
+
+
+class AioquicConnection(Connection):
+    """One end of a connection of aioquic, as those of stacks in C are.
+
+    All datagrams that wait are to be given before one transmission follows, and timers are kept to
+    the microsecond, whereas aioquic's asyncio protocol transmits behind each datagram, with timers
+    of whole milliseconds: this takes fewer calls a packet, and paces as computed.
+    """
+
+    in_c: ClassVar[bool] = False
+
+    def __init__(
+        self, configuration: QuicConfiguration, tuning: Tuning, log: ConnectionLog | None = None
+    ) -> None:
+        """Take what is aioquic's, what is to be different, and the log that `free` writes."""
+        self.has_events = False
+        self.is_client = configuration.is_client
+        self.on_negotiated: Callable[[], None] = lambda: None
+        """Called when a server's application protocol is known: it may send something at once."""
+        self._settings, self._tuning, self._log = configuration, tuning, log
+        self._quic = make_connection(configuration, tuning) if self.is_client else None
+        self._is_closed = False
+        self._has_sent = not self.is_client  # before, a client's timer counts from time 0
+
+    @property
+    def quic(self) -> OrderedConnection:
+        """Return aioquic's connection, which a server has from its client's first packet on."""
+        assert self._quic is not None
+        return self._quic
+
+    @property
+    def has_begun(self) -> bool:
+        """Return whether there is a connection."""
+        return self._quic is not None
+
+    @property
+    def has_http(self) -> bool:
+        """Return whether its application protocol is HTTP/3."""
+        return self._settings.alpn_protocols == [HTTP3]
+
+    def connect(self, local: Address, remote: Address, now: int) -> None:  # noqa: ARG002
+        """Begin the handshake (a client's)."""
+        self.quic.connect(remote, seconds(now))
+
+    def receive_all(self, datagrams: Iterable[Received], now: int) -> None:
+        """Take datagrams that arrived; a server accepts the first client."""
+        for data, source, *_ in datagrams:
+            if self._quic is None and (destination := initial_destination(data)) is not None:
+                self._quic = make_connection(self._settings, self._tuning, destination=destination)
+            if self._quic is not None:
+                self._quic.receive_datagram(data, source, seconds(now))
+                self.has_events = True
+
+    def advance(self, now: int) -> bool:
+        """Handle the connection's timer if it is due; return whether it was."""
+        timer = self._quic.get_timer() if self._quic is not None and self._has_sent else None
+        if timer is None or timer > seconds(now):
+            return False
+        self.quic.handle_timer(seconds(now))
+        self.has_events = True
+        return True
+
+    def datagrams(self, now: int) -> list[Datagram]:
+        """Return what is to be sent now."""
+        if self._quic is None:
+            return []
+        self._has_sent = True
+        sent = self._quic.datagrams_to_send(seconds(now))
+        return [(data, None, address) for data, address in sent]
+
+    def next_timeout(self) -> int | None:
+        """Return when to call `advance` next (ns) if nothing happens before, None for never."""
+        timer = None if self._quic is None else self._quic.get_timer()
+        return None if timer is None else int(timer * NS_PER_S) + TIMER_MARGIN_NS
+
+    def events(self, *, all_data: bool = False) -> list[Event]:  # noqa: ARG002
+        """Return what happened since the last call."""
+        self.has_events = False
+        return list(self._read_events())
+
+    def _read_events(self) -> Iterator[Event]:
+        while self._quic is not None and (event := self._quic.next_event()) is not None:
+            match event:
+                case events.StreamDataReceived():
+                    yield StreamData(event.stream_id, event.data, event.end_stream)
+                case events.StreamReset() | events.StopSendingReceived():
+                    yield StreamReset(event.stream_id)
+                case events.DatagramFrameReceived():
+                    yield DatagramFrame(event.data)
+                case events.ProtocolNegotiated():
+                    self.on_negotiated()
+                case events.HandshakeCompleted():
+                    control = self._settings.congestion_control_algorithm
+                    yield Ready(False, self._settings.supported_versions[0], control)
+                case events.ConnectionTerminated():
+                    words = f"connection ended: {event.reason_phrase or event.error_code}"
+                    by: Closer = "this end" if self._is_closed else "peer"
+                    yield Closed(by, event.error_code, words)
+
+    def open_stream(self, *, unidirectional: bool = False) -> int:
+        """Return the identifier of a new stream, of both directions or of this end's only."""
+        return self.quic.get_next_available_stream_id(is_unidirectional=unidirectional)
+
+    def write(self, stream_id: int, data: bytes, *, end_stream: bool = False) -> None:
         """Send bytes on a stream."""
-        self._connection.send_stream_data(stream, data, end_stream=end)
+        self.quic.send_stream_data(stream_id, data, end_stream)
 
-    def reset(self, stream: int) -> None:
+    def stop_sending(self, stream_id: int, error: int = 0) -> None:
+        """Ask the peer to give a stream up (RFC 9000, section 19.5)."""
+        self.quic.stop_stream(stream_id, error)
+
+    def reset_stream(self, stream_id: int, error: int = 0) -> None:
         """Give a stream up; nothing when all was acknowledged."""
-        self._connection.reset_stream(stream, LATE)
+        self.quic.reset_stream(stream_id, error)
 
-    def send_datagram(self, data: bytes, *, marked: bool = False) -> None:  # noqa: ARG002
-        """Send bytes in a DATAGRAM frame."""
-        self._connection.send_datagram_frame(data)
+    def send_datagram(self, data: bytes) -> None:
+        """Send bytes in a DATAGRAM frame (RFC 9221)."""
+        self.quic.send_datagram_frame(data)
 
+    def paths(self) -> list[PathStatistics]:
+        """Return nothing, as there is one path."""
+        return []
 
-def tell(end: End, event: QuicEvent, now: int) -> None:
-    """Tell an end of a workload what happened on its connection without HTTP."""
-    if isinstance(event, StreamDataReceived):
-        end.data(event.stream_id, event.data, now)
-        if event.end_stream:
-            end.end(event.stream_id, now)
-    elif isinstance(event, StreamReset):
-        end.reset(event.stream_id, now)
-    elif isinstance(event, DatagramFrameReceived):
-        end.datagram(event.data, now)
+    def close(self, now: int, error: int = 0, reason: str = "") -> None:  # noqa: ARG002
+        """End the connection in order, once."""
+        self._is_closed = True
+        code = ErrorCode.H3_NO_ERROR if self.has_http and not error else error
+        self.quic.close(error_code=code, reason_phrase=reason)
 
-
-def advance(connection: QuicConnection, now: float) -> bool:
-    """Let a connection handle its timer if it is due; return whether it was."""
-    timer = connection.get_timer()
-    if timer is None or timer > now:
-        return False
-    connection.handle_timer(now)
-    return True
+    def free(self) -> None:
+        """Write its log, if it has one."""
+        if self._log is not None:
+            self._log.save()
 
 
-def events(connection: QuicConnection) -> Iterator[QuicEvent]:
-    """Yield the events of a connection that were not taken yet."""
-    while (event := connection.next_event()) is not None:
-        yield event
+def initial_destination(data: bytes) -> bytes | None:
+    """Return the destination connection ID of a client's first packet, None for another.
+
+    It has to be an Initial packet of version 1 (RFC 9000, section 17.2.2) in a datagram of 1,200
+    bytes or more (section 14.1).
+    """
+    if len(data) < 1200 or data[0] & 0xF0 != 0xC0 or data[1:5] != b"\0\0\0\1":
+        return None
+    return data[6 : 6 + data[5]]
 
 
-def transmit(connection: QuicConnection, udp: socket.socket) -> int:
-    """Send what a connection has to send now; return the number of bytes."""
-    sent = 0
-    for data, address in connection.datagrams_to_send(time.monotonic()):
-        udp.sendto(data, address)
-        sent += len(data)
-    return sent
-
-
-def to_ns(seconds: float) -> int:
-    """Return a moment in ns, as workloads count it."""
-    return round(seconds * NS_PER_S)
-
-
-def earlier_timer(timer: float | None, timeout_ns: float) -> float | None:
-    """Return the earlier one of a connection's timer (s) and an end's (ns; infinity: none)."""
-    if timeout_ns == math.inf:
-        return timer
-    # One ns later, so that rounding to a float never makes it too early.
-    timeout = (timeout_ns + 1) / NS_PER_S
-    return timeout if timer is None else min(timer, timeout)
+def make_end(
+    options: AioquicOptions,
+    workload: Workload,
+    control: str,
+    *,
+    certificate: Path,
+    key: Path | None,
+    log: ConnectionLog | None,
+) -> AioquicConnection:
+    """Return the connection of a server with its key or, without one, of a client."""
+    made = configuration(workload, control, options, is_client=key is None, logger=log)
+    if key is None:
+        made.load_verify_locations(str(certificate))
+    else:
+        made.load_cert_chain(certificate, key)
+    return AioquicConnection(made, options.tuning, log)
 
 
 SAMPLES = 8

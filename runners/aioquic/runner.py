@@ -8,20 +8,31 @@ describes it, and the authors' changes to it (section 6.1).
 from __future__ import annotations
 
 import importlib.util
+import time
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
 from minitopo_dc.fields.ranges import AckDelay, PacingGain, Packets, RoundTrips, RttIncrease
 from minitopo_dc.runners.addresses import SERVER_NAME
-from minitopo_dc.runners.base import Options, runner
-from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicOptions, datagram_frame
+from minitopo_dc.runners.base import Options, Transfer, runner
+from minitopo_dc.runners.quic import (
+    BuiltInQuicRunner,
+    QuicOptions,
+    datagram_frame,
+    qlog_directory,
+    server_options,
+)
+from minitopo_dc.runners.sans_io.runner import Role, StackRunner
 from minitopo_dc.runners.virtual import VirtualTransport
-from minitopo_dc.workloads import Workload
+from minitopo_dc.workloads import Measurement, Workload
 
 if TYPE_CHECKING:  # who only asks which runners there are need not wait for aioquic
     from aioquic.quic.configuration import QuicConfiguration
     from aioquic.quic.logger import QuicLogger
+
+    from minitopo_dc.quic.connection import Connection
+    from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
 
 Off = Literal["off"]
 Preset = Literal["modern", "v43", "bquic"]
@@ -135,13 +146,11 @@ def configuration(
 
 
 @runner("quic")
-class QuicRunner(BuiltInQuicRunner):
+class QuicRunner(StackRunner):
     """QUIC on one path, with aioquic's NewReno or CUBIC."""
 
     stack: ClassVar[str] = "aioquic"
-    server_program: ClassVar[str] = "minitopo_dc.runners.aioquic.server"
-    client_program: ClassVar[str] = "minitopo_dc.runners.aioquic.client"
-    multipath: ClassVar[bool] = False
+    marks_key_frames: ClassVar[bool] = False
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic")
     packages: ClassVar[tuple[str, ...]] = ("aioquic",)
     options_type: ClassVar[type[QuicOptions]] = AioquicOptions
@@ -157,6 +166,41 @@ class QuicRunner(BuiltInQuicRunner):
 
     def virtual(self) -> VirtualTransport | None:
         """Return both ends for the virtual clock, as aioquic takes time as an argument."""
-        from minitopo_dc.runners.aioquic.virtual import QuicConnectionPair  # noqa: PLC0415 (aioquic)
+        from minitopo_dc.runners.aioquic.virtual import AioquicPair  # noqa: PLC0415 (aioquic)
 
-        return QuicConnectionPair
+        return AioquicPair
+
+    def sessions(self) -> tuple[type[ClientSession], type[ServerSession]]:
+        """Return the ends over HTTP/3."""
+        from minitopo_dc.runners.aioquic.http3 import (  # noqa: PLC0415 (aioquic)
+            AioquicClient,
+            AioquicServer,
+        )
+
+        return AioquicClient, AioquicServer
+
+    def connection(self, transfer: Transfer, role: Role) -> Connection:
+        """Return the connection of an end on the real clock."""
+        from minitopo_dc.runners.aioquic.connection import (  # noqa: PLC0415 (aioquic)
+            ConnectionLog,
+            make_end,
+        )
+
+        options = AioquicOptions.check(transfer.options, f"runner {self.name}")
+        directory, is_client = qlog_directory(transfer, options, role), role == "client"
+        return make_end(
+            options if is_client else server_options(options, transfer.workload),
+            transfer.workload,
+            transfer.congestion_control,
+            certificate=transfer.certificate,
+            key=None if is_client else transfer.key,
+            log=None if directory is None else ConnectionLog(directory, time.time),
+        )
+
+    def code_point(self, transfer: Transfer) -> int:  # noqa: ARG002
+        """Return 0, as aioquic has no ECN."""
+        return 0
+
+    def read(self, transfer: Transfer) -> Measurement:
+        """Return the client's report, after a check of what arrived."""
+        return BuiltInQuicRunner.read(self, transfer)

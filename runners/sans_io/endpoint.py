@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, Self
 
-from minitopo_dc.quic.connection import Connection, Datagram, StackError
+from minitopo_dc.quic.connection import Datagram, StackError
 from minitopo_dc.quic.events import Address
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.base import Transfer, get_runner
@@ -33,10 +33,10 @@ from minitopo_dc.runners.processes.udp_socket import (
     wait_readable,
 )
 from minitopo_dc.runners.programs import wait_for_start
-from minitopo_dc.runners.quic import qlog_directory, server_options
-from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession, client_of, server_of
-from minitopo_dc.runners.sans_io.runner import StackRunner, congestion_control
-from minitopo_dc.runners.sans_io.session import MarkedSession, Session, configuration
+from minitopo_dc.runners.quic import server_options
+from minitopo_dc.runners.sans_io.ends import ServerSession, client_of, server_of
+from minitopo_dc.runners.sans_io.runner import StackRunner
+from minitopo_dc.runners.sans_io.session import MarkedSession, Session
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from minitopo_dc.workloads import Realtime
 from minitopo_dc.workloads.path_reports import PATHS
@@ -163,28 +163,6 @@ def drive(
         sockets.send(session.drive(time.monotonic_ns()))
 
 
-def _code_point(runner: StackRunner, transfer: Transfer) -> int:
-    """Return the ECN code point of an end's datagrams; 0 without the option."""
-    if not runner.options(transfer).ecn:
-        return 0
-    return runner.library.ecn_of(congestion_control(transfer.congestion_control))
-
-
-def _connection(runner: StackRunner, transfer: Transfer, role: str) -> Connection:
-    options = runner.options(transfer)
-    made = configuration(
-        runner.library,
-        transfer.workload,
-        transfer.congestion_control,
-        options,
-        addresses=len(runner.addresses(transfer)),
-        certificate=transfer.certificate,
-        key=transfer.key if role == "server" else None,
-        qlog=qlog_directory(transfer, options, role),
-    )
-    return Connection(made, time.monotonic_ns())
-
-
 def _key_frame_dscp(transfer: Transfer) -> int | None:
     workload = transfer.workload
     return workload.key_frame_dscp if isinstance(workload, Realtime) else None
@@ -204,12 +182,13 @@ def main() -> None:
 
 def _ask(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, Any]]:
     buffer_bytes = runner.options(transfer).receive_buffer_bytes
-    ecn, addresses = _code_point(runner, transfer), runner.addresses(transfer)
+    ecn, addresses = runner.code_point(transfer), runner.addresses(transfer)
     with Sockets(addresses, receive_buffer=buffer_bytes, ecn=ecn) as sockets:
         gc.freeze()  # what was imported is never garbage: full collections need not visit it
         begin_ns = wait_for_start()
-        session = ClientSession(
-            _connection(runner, transfer, "client"),
+        client, _ = runner.sessions()
+        session = client(
+            runner.connection(transfer, "client"),
             runner.plan(transfer),
             sockets.addresses,
             (transfer.server_address, transfer.port),
@@ -236,7 +215,7 @@ def _marked_client(
         return None
     address = sockets.add(transfer.client_addresses[0])
     sockets.code_points[address] = dscp
-    return MarkedSession(_connection(runner, transfer, "client"), address)
+    return MarkedSession(runner.connection(transfer, "client"), address)
 
 
 def _serve(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, Any]]:
@@ -245,10 +224,11 @@ def _serve(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, 
     gc.freeze()  # as above
     workload, clients = transfer.workload, runner.addresses(transfer)
     buffer_bytes = server_options(runner.options(transfer), workload).receive_buffer_bytes
-    ecn = _code_point(runner, transfer)
+    ecn = runner.code_point(transfer)
     with Sockets([transfer.server_address], transfer.port, buffer_bytes, ecn=ecn) as sockets:
-        session = ServerSession(
-            _connection(runner, transfer, "server"),
+        _, server = runner.sessions()
+        session = server(
+            runner.connection(transfer, "server"),
             clients,
             begin=0,
             make=server_of(workload),
@@ -270,7 +250,7 @@ def _marked_server(
     dscp, marks = _key_frame_dscp(transfer), sockets.code_points
     if dscp is None:
         return None
-    connection = _connection(runner, transfer, "server")
+    connection = runner.connection(transfer, "server")
     return MarkedSession(connection, on_client=lambda client: marks.update({client: dscp}))
 
 

@@ -22,7 +22,7 @@ from minitopo_dc.quic.events import (
     StreamReset,
 )
 from minitopo_dc.runners.sans_io.path_manager import PathKeeper, PathLog
-from minitopo_dc.runners.sans_io.session import MarkedSession, Pipe, Session, tell
+from minitopo_dc.runners.sans_io.session import MarkedSession, Pipe, Session
 from minitopo_dc.workloads import Workload
 from minitopo_dc.workloads.exchange import Client, Request, Server, WrongAnswer
 from minitopo_dc.workloads.path_reports import PathSample
@@ -63,7 +63,8 @@ class ClientSession(Session):
         """
         super().__init__(connection)
         self.marked = marked
-        self.client = make(Pipe(connection, None if marked is None else marked.connection))
+        self._pipe = self._make_pipe(marked)
+        self.client = make(self._pipe)
         self.eager = self.client.eager
         self._server = server
         self._closing = False
@@ -131,7 +132,7 @@ class ClientSession(Session):
 
     def _tell(self, event: Event, now: int, *, marked: bool = False) -> None:
         try:
-            tell(self.client, event, now, marked=marked)
+            self._pipe.tell(self.client, event, now, marked=marked)
         except WrongAnswer as wrong:
             self.client.failed(str(wrong))
         self._act(now)
@@ -170,7 +171,7 @@ class ServerSession(Session):
         """
         super().__init__(connection)
         self.marked = marked
-        self._pipe = Pipe(connection, None if marked is None else marked.connection)
+        self._pipe = self._make_pipe(marked)
         self._bare = bare
         self._server = make(self._pipe)
         self.eager = self._server.eager
@@ -224,7 +225,7 @@ class ServerSession(Session):
         elif isinstance(event, StreamData | StreamReset | DatagramFrame):
             if isinstance(event, StreamReset) and not self._bare:
                 self.connection.reset_stream(event.stream_id)
-            tell(self._server, event, now)
+            self._pipe.tell(self._server, event, now)
         elif isinstance(event, PathDeleted):
             self._samples += self.paths.deleted(event.statistics, now)
         elif isinstance(event, Ready) or (isinstance(event, PathUsable) and event.usable):
@@ -260,4 +261,4 @@ class ServerSession(Session):
         return True
 
     def _on_marked_event(self, event: Event, now: int) -> None:
-        tell(self._server, event, now, marked=True)
+        self._pipe.tell(self._server, event, now, marked=True)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from minitopo_dc.fields import PathPlan
+from minitopo_dc.quic.connection import Connection
 from minitopo_dc.quic.noq import NOQ
 from minitopo_dc.quic.picoquic import PICOQUIC
 from minitopo_dc.quic.scheduler import known_scheduler
@@ -28,12 +30,17 @@ from minitopo_dc.runners.quic import (
     MIN_PAYLOAD,
     BuiltInQuicRunner,
     QuicOptions,
+    qlog_directory,
 )
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Realtime, Workload
 from minitopo_dc.workloads.path_reports import PATHS, PathSample
 
+if TYPE_CHECKING:  # which import this
+    from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
+
+Role = Literal["client", "server"]
 ALIASES = {"reno": "newreno"}
 """Of congestion controls: what other transports call it."""
 
@@ -137,6 +144,38 @@ class StackRunner(BuiltInQuicRunner):
         from minitopo_dc.runners.sans_io.virtual import make_pair  # noqa: PLC0415 (it imports this)
 
         return partial(make_pair, self.library)
+
+    def sessions(self) -> tuple[type[ClientSession], type[ServerSession]]:
+        """Return what the programs of both ends do on their connections."""
+        from minitopo_dc.runners.sans_io.ends import (  # noqa: PLC0415 (it imports this)
+            ClientSession,
+            ServerSession,
+        )
+
+        return ClientSession, ServerSession
+
+    def connection(self, transfer: Transfer, role: Role) -> Connection:
+        """Return the connection of an end on the real clock, which has sent nothing yet."""
+        from minitopo_dc.runners.sans_io.session import configuration  # noqa: PLC0415 (the same)
+
+        options = self.options(transfer)
+        made = configuration(
+            self.library,
+            transfer.workload,
+            transfer.congestion_control,
+            options,
+            addresses=len(self.addresses(transfer)),
+            certificate=transfer.certificate,
+            key=transfer.key if role == "server" else None,
+            qlog=qlog_directory(transfer, options, role),
+        )
+        return Connection(made, time.monotonic_ns())
+
+    def code_point(self, transfer: Transfer) -> int:
+        """Return the ECN code point of an end's datagrams; 0 without the option."""
+        if not self.options(transfer).ecn:
+            return 0
+        return self.library.ecn_of(congestion_control(transfer.congestion_control))
 
     def read(self, transfer: Transfer) -> Measurement:
         """Return the client's report, whose bytes are checked, and the server's facts."""

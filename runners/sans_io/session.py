@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from pathlib import Path
+from typing import ClassVar
 
 from minitopo_dc.quic.connection import Connection, Datagram, Received, StackError
 from minitopo_dc.quic.events import (
@@ -145,6 +146,18 @@ class Pipe:
         connection, _ = self._place(MARKED if marked else 0)
         connection.send_datagram(data)
 
+    def tell(self, end: End, event: Event, now: int, *, marked: bool = False) -> None:
+        """Tell an end of a workload what came on one of its connections."""
+        offset = MARKED if marked else 0
+        if isinstance(event, StreamData):
+            end.data(offset + event.stream_id, event.data, now)
+            if event.end_stream:
+                end.end(offset + event.stream_id, now)
+        elif isinstance(event, StreamReset):
+            end.reset(offset + event.stream_id, now)
+        elif isinstance(event, DatagramFrame):
+            end.datagram(event.data, now)
+
     def _place(self, stream: int) -> tuple[Connection, int]:
         if stream < MARKED:
             return self._connection, stream
@@ -157,6 +170,8 @@ class Session(ABC):
 
     eager: bool = False
     """Whether data is handled as soon as it is there; else not before there is some of it."""
+    margin_ns: ClassVar[int] = 0
+    """How much later than due `_on_time` is called, unless something arrives before."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -207,11 +222,19 @@ class Session(ABC):
             self._set_due()
         if connection.has_events or self.eager:
             self.handle_all(now, all_data=self.eager)
-        sent = connection.datagrams(now)
+        sent = self._send(now)
         while connection.has_events:
             self.handle_all(now)
-            sent += connection.datagrams(now)
+            sent += self._send(now)
         return sent
+
+    def _send(self, now: int) -> list[Datagram]:
+        """Return what the connection has to send now."""
+        return self.connection.datagrams(now)
+
+    def _make_pipe(self, marked: MarkedSession | None) -> Pipe:
+        """Return its connection as an end of a workload sees it, with that of what is marked."""
+        return Pipe(self.connection, None if marked is None else marked.connection)
 
     @property
     def due(self) -> int | None:
@@ -225,7 +248,9 @@ class Session(ABC):
         wakes = [self.connection.next_timeout()]
         if self.marked is not None:
             wakes.append(self.marked.next_timeout())
-        first = min(self._due, *(math.inf if wake is None else wake for wake in wakes))
+        first = min(
+            self._due + self.margin_ns, *(math.inf if wake is None else wake for wake in wakes)
+        )
         return None if first == math.inf else int(first)
 
     def handle_all(self, now: int, *, all_data: bool = False) -> None:
@@ -309,16 +334,3 @@ class MarkedSession(Session):
 
     def _on_event(self, event: Event, now: int) -> None:  # noqa: ARG002 (told when it is taken)
         self._news.append(event)
-
-
-def tell(end: End, event: Event, now: int, *, marked: bool = False) -> None:
-    """Tell an end of a workload what came on one of its connections."""
-    offset = MARKED if marked else 0
-    if isinstance(event, StreamData):
-        end.data(offset + event.stream_id, event.data, now)
-        if event.end_stream:
-            end.end(offset + event.stream_id, now)
-    elif isinstance(event, StreamReset):
-        end.reset(offset + event.stream_id, now)
-    elif isinstance(event, DatagramFrame):
-        end.datagram(event.data, now)

@@ -12,7 +12,7 @@ from minitopo_dc.quic.connection import Connection, StackError
 from minitopo_dc.quic.stack import Stack
 from minitopo_dc.runners.addresses import SIMULATED
 from minitopo_dc.runners.base import TransferFailed, read_report
-from minitopo_dc.runners.quic import server_options
+from minitopo_dc.runners.quic import QuicOptions, server_options
 from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession, client_of, server_of
 from minitopo_dc.runners.sans_io.runner import (
     PathOptions,
@@ -32,15 +32,20 @@ from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.path_reports import PATHS, PathSample
 
 
+def set_buffers(flow: VirtualFlow, options: QuicOptions) -> None:
+    """Give both hosts' sockets the receive buffers of a runner's options."""
+    if options.receive_buffer_bytes:
+        flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
+    if buffer_bytes := server_options(options, flow.workload).receive_buffer_bytes:
+        flow.server_host.set_receive_buffer(buffer_bytes)
+
+
 class StackPair:
     """A client and a server, on one path or, with a plan of paths, on those of the plan."""
 
     def __init__(self, stack: Stack, flow: VirtualFlow) -> None:
         options = PathOptions.check(flow.options, f"stack {stack.name}")
-        if options.receive_buffer_bytes:
-            flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
-        if buffer_bytes := server_options(options, flow.workload).receive_buffer_bytes:
-            flow.server_host.set_receive_buffer(buffer_bytes)
+        set_buffers(flow, options)
         if options.ecn:
             for host in (flow.client_host, flow.server_host):
                 host.set_ecn(stack.ecn_of(congestion_control(flow.congestion_control)))
@@ -160,7 +165,7 @@ class StackEndpoint(Generic[AnySession]):
     @property
     def in_c(self) -> bool:
         """Return whether C can drive it, as all of it is one connection."""
-        return self.session.marked is None
+        return self.session.connection.in_c and self.session.marked is None
 
     @property
     def due(self) -> int | None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks import __main__ as benchmarks
-from benchmarks import elements
+from benchmarks import elements, page
 
 
 def figures(
@@ -82,3 +82,19 @@ def test_a_version_costs_less_than_a_second_and_each_step_is_told(
     else:
         assert 1e6 < row["version"]["tree"] < 1e9
     assert err == "1/1 version of tree\n"
+
+
+def test_an_interrupted_benchmark_of_the_page_prints_what_it_has_measured(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure(*arguments: Any) -> None:
+        arguments[-1].moves += [0.5, 0.7]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(page, "_measure", measure)
+    monkeypatch.setattr(sys, "executable", "/bin/echo")
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "page"])
+    with pytest.raises(KeyboardInterrupt):
+        benchmarks.main()
+    row = json.loads(capsys.readouterr().out)["page"]
+    assert (row["moves"], row["move_median_s"], row["opened_s"]) == (2, 0.6, None)

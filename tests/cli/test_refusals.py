@@ -78,7 +78,7 @@ REFUSED = [
     (["advise", "--margin", "0"], "--margin: 0; allowed: 0.1 to 100 %"),
     (["advise", "--time", "0"], "--time: 0; allowed: 1 to 86400 s"),
     (["advise", "--delay", "1", "2", "3"], "--delay: 3 values for 2 legs; give 1 or 2"),
-    (["explore", "--port", "70000"], "--port: 70000; allowed: 1 to 65535"),
+    (["explore", "--port", "70000"], "--port: 70000; allowed: 1 to 65535, or 0 for any"),
     (["trace", "channels", "cells.csv", "rates.csv", "out.csv"], "rates.csv:1: header"),
     (["trace", "synthesise-drive", "o.csv", "--noise", "21"], "21 dB: allowed: 0 to 20"),
     (["trace", "cells", "cells.csv", "--figure", "no/d.png"], "No such file"),

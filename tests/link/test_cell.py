@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minitopo_dc.errors import InputError
 from minitopo_dc.link import (
     AnyLeg,
     Capacity,
@@ -31,7 +32,6 @@ from minitopo_dc.link.cell import Cell
 from minitopo_dc.link.cell_scheduler import (
     CellScheduler,
     CellUser,
-    SchedulerError,
     make_scheduler,
 )
 from minitopo_dc.trace import RateTrace
@@ -249,7 +249,7 @@ def test_a_choice_that_is_none_is_an_error() -> None:
     cell = Cell(Wrong(), NS_PER_MS, [full(1)])
     leg = cell.leg(NO_DELAY, make_capacity(1_000_000), Random(1))
     leg.start(0)
-    with pytest.raises(SchedulerError, match=r"Wrong .*user 1 of 1; allowed: "):
+    with pytest.raises(InputError, match=r"Wrong .*user 1 of 1; allowed: "):
         leg.poll(NS_PER_S)
 
 
@@ -263,5 +263,5 @@ def test_a_choice_that_is_none_is_an_error() -> None:
 )
 def test_wrong_schedulers_are_refused(name: str, parameters: dict[str, Any], words: str) -> None:
     """One error names the scheduler and what is allowed."""
-    with pytest.raises(SchedulerError, match=words):
+    with pytest.raises(InputError, match=words):
         make_scheduler(name, parameters)

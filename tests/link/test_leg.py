@@ -162,8 +162,8 @@ def test_what_is_larger_than_the_mtu_is_dropped_before_the_queue(rlc: RlcParamet
 @pytest.mark.parametrize(
     ("make", "field"),
     [
-        (lambda: QueueLimit(0), "queue_packets"),
-        (lambda: QueueLimit(bytes=0), "queue_bytes"),
+        (lambda: QueueLimit(0), "packets"),
+        (lambda: QueueLimit(bytes=0), "bytes"),
         (lambda: LegParameters(mtu_bytes=0), "mtu_bytes"),
     ],
 )

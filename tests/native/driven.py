@@ -12,15 +12,22 @@ from minitopo_dc.native.library import from_c_time, library
 from minitopo_dc.native.pdcp import NativeReceiver, NativeTransmitter
 from minitopo_dc.pdcp import Pdu
 
-REFUSED, LOST, TAKEN = range(3)
-"""What became of a packet, by the numbers of `link/link.h`."""
+
+def pointer_of(number: int) -> Any:
+    """Return a packet of C's that is a number."""
+    return library().ffi.cast("void *", number)
 
 
-def numbers_of(following: Callable[[Any], int]) -> list[int]:
+def number_of(packet: Any) -> int:
+    """Return the number that a packet of C's is."""
+    return int(library().ffi.cast("uintptr_t", packet))
+
+
+def numbers_of(following: Callable[[Any], int], kind: str = "void *[1]") -> list[int]:
     """Return the numbers that C gives one after the other, until it says that there is no more."""
-    number, numbers = library().ffi.new("uintptr_t *"), []
-    while following(number):
-        numbers.append(number[0])
+    place, numbers = library().ffi.new(kind), []
+    while following(place):
+        numbers.append(number_of(place[0] if kind == "void *[1]" else place.packet))
     return numbers
 
 
@@ -34,15 +41,16 @@ class DrivenLeg(NativeLeg, AnyLeg[int]):
 
     def push(self, packet: int, size: int, now: int) -> bool:
         """Take a packet; return False if it is known never to come out."""
-        return bool(self._lib.leg_push_number(self.pointer, packet, size, now) == TAKEN)
+        carried = self._ffi.new("carried *", (pointer_of(packet), -1))
+        return bool(self._lib.leg_push(self.pointer, carried, size, now) == self._lib.LEG_TAKEN)
 
     def poll(self, now: int) -> list[int]:
         """Return all that has arrived at the other end by `now`, in order of arrival."""
-        return numbers_of(partial(self._lib.leg_poll_number, self.pointer, now))
+        return numbers_of(partial(self._lib.leg_poll, self.pointer, now), "carried *")
 
     def dropped(self) -> list[int]:
         """Return packets promised by :meth:`push` that will not come, since the last call."""
-        return numbers_of(partial(self._lib.leg_dropped_number, self.pointer))
+        return numbers_of(partial(self._lib.leg_dropped, self.pointer), "carried *")
 
     def next_timeout(self) -> int | None:
         """Return when to poll next (ns), or None if nothing is under way."""
@@ -92,12 +100,12 @@ class DrivenReceiver(NativeReceiver):
 
     def push(self, pdu: Pdu[int], now: int) -> bool:
         """Take a data PDU that arrived on its leg at `now`; return False if it is discarded."""
-        numbers = pdu.sn, pdu.count, pdu.sdu, pdu.leg
-        return bool(self._lib.receive_push_number(self.pointer, *numbers, now))
+        numbers = pdu.sn, pdu.count, pointer_of(pdu.sdu), pdu.leg
+        return bool(self._lib.receive_push(self.pointer, *numbers, now))
 
     def poll(self, now: int) -> list[int]:
         """Return the SDUs to hand to upper layers, in order."""
-        return numbers_of(partial(self._lib.receive_poll_number, self.pointer, now))
+        return numbers_of(partial(self._lib.receive_poll, self.pointer, now))
 
     def next_timeout(self) -> int | None:
         """Return the end of t-Reordering (ns), None if it does not run."""
@@ -131,7 +139,7 @@ class DrivenTransmitter(NativeTransmitter):
         Raises:
             PolicyError: the policy raised an error, or named a leg that does not exist.
         """
-        taken = bool(self._lib.transmit_push_number(self.pointer, sdu, size, now))
+        taken = bool(self._lib.transmit_push(self.pointer, pointer_of(sdu), size, now))
         self._raise()
         return taken
 
@@ -147,7 +155,7 @@ class DrivenTransmitter(NativeTransmitter):
 
     def dropped(self) -> list[int]:
         """Return the SDUs, since the last call, that are not sent."""
-        return numbers_of(partial(self._lib.transmit_dropped_number, self.pointer))
+        return numbers_of(partial(self._lib.transmit_dropped, self.pointer))
 
     def next_timeout(self) -> int | None:
         """Return when to poll again (ns), as of the last poll."""
@@ -158,8 +166,8 @@ class DrivenTransmitter(NativeTransmitter):
             raise self._error
 
     def _ready(self, now: int) -> Iterator[Pdu[int]]:
-        leg, count = self._ffi.new("int *"), self._ffi.new("int64_t *")
-        number = self._ffi.new("uintptr_t *")
+        pdu = self._ffi.new("pdu *")
         self._lib.transmit_settle(self.pointer, now)
-        while self._lib.transmit_poll_number(self.pointer, leg, count, number):
-            yield Pdu(number[0], leg=leg[0], count=count[0], sn=count[0] & self._mask)
+        while self._lib.transmit_poll(self.pointer, pdu):
+            sdu, sn = number_of(pdu.sdu), pdu.count & self._mask
+            yield Pdu(sdu, leg=pdu.leg, count=pdu.count, sn=sn)

@@ -12,7 +12,7 @@ from minitopo_dc.native.pdcp import NativeTransmitter
 from minitopo_dc.pdcp import TransmittingEntity, append_trailer, sn_format
 from minitopo_dc.real.element.captures import Captures
 from minitopo_dc.real.element.loop import RealLoop
-from minitopo_dc.real.element.native import NativeCaptures, RealNativeLoop
+from minitopo_dc.real.element.native import NativeCaptures, RealNativeLoop, counts
 from minitopo_dc.real.element.packets import UNNUMBERED, Datagram, departures, pdus
 from minitopo_dc.router.drivers import LegDriver, ReceiveDriver
 from minitopo_dc.router.native import NativeLegDriver, NativeReceiveDriver, NativeTransmitDriver
@@ -148,14 +148,13 @@ class InC:
         entity = transmitter(wanted, self.legs, NativeTransmitter)
         self.transmit = NativeTransmitDriver(bearer, entity, self.legs, loop.router)
         self.receive = NativeReceiveDriver(other, INDICES, loop.router)
+        self.captures = NativeCaptures(wanted, OFFSET, loop)
         loop.lib.element_transmit_queue(self.transmit.pointer, SDUS)
         loop.lib.element_receive_queue(self.receive.pointer, PDUS)
         for queue, leg, sockets in zip((LEG_1, LEG_2), self.legs, self._sockets, strict=True):
             loop.lib.element_leg_queue(leg.pointer, queue)
-            loop.lib.element_leg_raw(leg.pointer, *map(sockets.descriptor, (4, 6)))
-        self.captures = NativeCaptures(wanted, OFFSET, loop)
-        for leg in self.legs:
-            self.captures.departures(leg.number, leg.pointer)
+            capture = self.captures.departures(leg.number)
+            loop.lib.element_leg_out(leg.pointer, *map(sockets.descriptor, (4, 6)), capture)
         self.captures.outbound(bearer, self.transmit.pointer)
         self.captures.arrivals(other, self.receive.pointer)
 
@@ -179,16 +178,8 @@ class InC:
         return [sent for sockets in self._sockets for sent in sockets.sent]
 
     def uncarried(self) -> list[dict[str, int]]:
-        lib = self._loop.lib
-        sent = lib.transmit_driver_uncarried(self.transmit.pointer)
-        others = [
-            lib.receive_driver_uncarried(self.receive.pointer),
-            *(lib.leg_driver_uncarried(leg.pointer) for leg in self.legs),
-        ]
-        return [
-            {name: getattr(sent, name) for name in UNNUMBERED},
-            *({"malformed": other.malformed} for other in others),
-        ]
+        others = (counts(driver, UNNUMBERED[:1]) for driver in (self.receive, *self.legs))
+        return [counts(self.transmit, UNNUMBERED), *others]
 
     def report(self, leg: int, datagram: bytes, now: int) -> None:
         self._loop.lib.element_leg_send(self.legs[leg].pointer, datagram, len(datagram), now)

@@ -53,12 +53,12 @@ static tried begin(int is_hostile)
 
 static void poll_all(tried *of, int is_hostile)
 {
-    uintptr_t number;
+    void *number;
 
-    while (receive_poll_number(of->entity, of->now, &number)) {
+    while (receive_poll(of->entity, of->now, &number)) {
         of->delivered++;
-        check(is_hostile || (int64_t)number > of->last, "SDUs in ascending order of COUNT, each once");
-        of->last = (int64_t)number;
+        check(is_hostile || (int64_t)(intptr_t)number > of->last, "SDUs in ascending order of COUNT, each once");
+        of->last = (int64_t)(intptr_t)number;
     }
 }
 
@@ -68,7 +68,7 @@ static void arrive(tried *of, int64_t count)
     int64_t sn = count & ((INT64_C(1) << of->bits) - 1);
 
     receive_note(of->entity, sn, (int)below(65536), leg);
-    receive_push_number(of->entity, sn, count, (uintptr_t)count, leg, of->now);
+    receive_push(of->entity, sn, count, (void *)(intptr_t)count, leg, of->now);
 }
 
 static void send_some(tried *of, int64_t pdus)

@@ -71,7 +71,7 @@ def test_values_of_the_standard_become_nanoseconds() -> None:
             (0, 11, 1501, -1, "adaptive"),
             "discardTimer .* ms: must be one of 10, 20, .*, 1500, infinity$",
         ),
-        (Timer, (-1,), "a timer of -1 ns; allowed: 0 or more"),
+        (Timer, (-1,), "ns = -1 .*0 or more"),
     ],
 )
 def test_a_timer_of_no_standard_value_is_refused(make: Any, values: Any, words: str) -> None:

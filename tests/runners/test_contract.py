@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.runners.aioquic.server import initial_destination
+from minitopo_dc.runners.aioquic.connection import initial_destination
 from minitopo_dc.runners.base import (
     Transfer,
     TransferFailed,
@@ -206,8 +206,8 @@ def test_a_served_file_is_there_during_a_run_only(tmp_path: Path) -> None:
 
 
 PROGRAMS = (
-    *("aioquic.client", "aioquic.server", "sans_io.endpoint", "tcp.server"),
-    *("tcp.client", "mptcp.endpoints", "ngtcp2", "icmp"),
+    *("sans_io.endpoint", "tcp.server", "tcp.client"),
+    *("mptcp.endpoints", "ngtcp2", "icmp"),
 )
 
 

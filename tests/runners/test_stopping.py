@@ -12,12 +12,16 @@ from pathlib import Path
 
 import pytest
 from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.connection import QuicConnection
 
-from minitopo_dc.runners.aioquic.client import AioquicClient, make_client
+from minitopo_dc.fields import PathPlan
+from minitopo_dc.runners.aioquic.connection import TIMER_MARGIN_NS, AioquicConnection
+from minitopo_dc.runners.aioquic.http3 import AioquicClient
+from minitopo_dc.runners.aioquic.runner import MODERN
 from minitopo_dc.runners.processes import kernel_socket
+from minitopo_dc.runners.sans_io.ends import client_of
 from minitopo_dc.runners.tcp import server
 from minitopo_dc.runners.tcp.server import Application, Message
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.exchange import content_sha256
 
@@ -28,34 +32,20 @@ ENDLESS: Message = {
 }
 
 
-class Clock:
-    """A clock that tests set."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def download(clock: Clock, duration_s: float) -> AioquicClient:
-    """A client in a network without a server."""
-
-    def transmit(connection: QuicConnection) -> int:
-        return len(connection.datagrams_to_send(clock()))
-
-    connection = QuicConnection(configuration=QuicConfiguration(server_name="example"))
-    return make_client(Download(duration_s=duration_s), connection, transmit, clock)
-
-
 def test_a_client_wakes_at_its_deadline_and_stops_there_with_what_it_has() -> None:
-    clock = Clock()
-    stopped = download(clock, 0.25)
-    assert stopped.start(SERVER) == stopped._connection.get_timer()
-    clock.now += 0.2
-    assert stopped.step(clock.now, []) == 1000.25
+    connection = AioquicConnection(QuicConfiguration(server_name="example"), MODERN)
+    workload, begin = Download(duration_s=0.25), 1000 * NS_PER_S
+    stopped = AioquicClient(
+        *(connection, PathPlan.whole(1), [("192.0.2.2", 50_000)], SERVER, begin),
+        make=client_of(workload),
+    )
+    stopped.start(begin)
+    assert stopped.drive(begin)  # the first datagram, in a network without a server
+    assert stopped.next_timeout() == connection.next_timeout()
+    stopped.drive(begin + 200 * NS_PER_MS)
+    assert stopped.next_timeout() == begin + 250 * NS_PER_MS + TIMER_MARGIN_NS
     assert stopped.report()["stopped_s"] is None
-    clock.now += 0.05
-    stopped.step(clock.now, [])
+    stopped.drive(begin + 250 * NS_PER_MS)
     report = stopped.report()
     assert (report["stopped_s"], report["completion_s"], report["error"]) == (0.25, None, None)
     assert report["sha256"] == content_sha256(0)

@@ -164,7 +164,7 @@ OF_LEGS = [
     (radio(rlc={}, **change(block_error_percent=101)), "block_error_percent"),
     (radio(jitter="uniform", jitter_ms=5, **change(delay_ms=4)), "jitter may be at most delay"),
     (radio(queue_discipline="codex"), "no queue discipline 'codex'"),
-    (radio(queue_parameters={"target_ms": 1}), "'drop-tail' has no parameters"),
+    (radio(queue_parameters={"target_ms": 1}), "'drop-tail': .*its parameters: none"),
     (radio(queue_discipline="dualpi2", rlc={}), "reorders packets, which RLC"),
     (radio(queue_ms=5, queue_bytes=1000), "queue_ms: needs rate_mbps or trace_mean_mbps, and no"),
     (leg(downlink={"trace": "t", "queue_ms": 5}), "queue_ms: needs rate_mbps or trace_mean_mbps"),

@@ -59,7 +59,7 @@ def execute(arguments: argparse.Namespace) -> int:
     Raises:
         InputError: an option is wrong, the port is taken, or what draws pages is not installed.
     """
-    _check_port(arguments.port)
+    port = free_port(arguments.port)
     _check_installed()
     from minitopo_dc.cli.explore.answer import warm_up  # noqa: PLC0415
     from minitopo_dc.cli.explore.form import Form  # noqa: PLC0415
@@ -67,7 +67,7 @@ def execute(arguments: argparse.Namespace) -> int:
     begin = Form.of(arguments)
     begin.ways()
     warm_up(begin)
-    serve(lambda: _session(begin), arguments.port, shown=not arguments.no_browser)
+    serve(lambda: _session(begin), port, shown=not arguments.no_browser)
     raise KeyboardInterrupt("the page is closed")
 
 
@@ -129,19 +129,18 @@ def _check_installed() -> None:
         raise SettingsError(f"explore needs panel: {INSTALL}")
 
 
-def _check_port(port: int) -> None:
-    if not 1 <= port <= 65535:
-        raise SettingsError(f"--port: {port}; allowed: 1 to 65535")
+def free_port(port: int = 0) -> int:
+    """Return a port of localhost that nobody has: this one, or any for 0.
+
+    Raises:
+        SettingsError: there is no such port, or it is taken.
+    """
+    if not 0 <= port <= 65535:
+        raise SettingsError(f"--port: {port}; allowed: 1 to 65535, or 0 for any")
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
         except OSError as error:
             raise SettingsError(f"--port: {port}: {error.strerror}; give another") from None
-
-
-def free_port() -> int:
-    """Return a port of localhost that nobody has."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
         return int(probe.getsockname()[1])

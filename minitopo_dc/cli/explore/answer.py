@@ -15,13 +15,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
 from io import BytesIO
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from threading import Condition, Thread
 from typing import Any, Final
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
@@ -35,12 +36,13 @@ from minitopo_dc.campaign.executors import Results, Scenarios, perform, pooled
 from minitopo_dc.cli.explore.form import Form
 from minitopo_dc.clocks import build_missing
 from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.files import forget_runs
 from minitopo_dc.numbers import significant
 from minitopo_dc.plots import theme
 from minitopo_dc.pool import Killed, Pool
 from minitopo_dc.results import client_rate, leg_series
-from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.account import reordering_wait_ms
+from minitopo_dc.results.measures.named import run_measures, with_measures
 from minitopo_dc.results.tables.runs import LEG_BYTES
 from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Scenario
@@ -53,10 +55,13 @@ PATIENCE_S: Final = 1.0
 """How long a run that is overtaken may go on: it ends sooner than a new process begins."""
 TURN_S: Final = 1.0
 """How long the work for a first picture goes on while other tabs wait."""
-DELAYS = ("queue", "propagation", "reordering")
-"""What the delay of a packet consists of."""
+SAMPLED_MS: Final = 10
+"""How close the samples of the elements are that the picture needs, if a scenario says nothing."""
+DELAYS = {f"{part}_ms": part for part in ("queue", "propagation", "reordering")}
+"""What the mean delay of a packet consists of, by its measures."""
 
 
+@run_measures(*DELAYS)
 def mean_delays_ms(run: Path) -> dict[str, float]:
     """Return how long a downlink packet waits on the mean, and where (`DELAYS`).
 
@@ -156,6 +161,8 @@ class Tab:
     def __init__(self, answer: Callable[[Any, Tab], None], turns: Turns = _turns) -> None:
         self.had_s = 0.0
         """For how long it has worked; of one that comes later, what others had had then."""
+        self.old_s = math.inf
+        """Since when (monotonic) nobody wants the answer that is under way; inf: it is wanted."""
         self.turns = turns
         self._answer = answer
         self._waiting: list[Any] = []
@@ -166,6 +173,7 @@ class Tab:
         """Have a request answered, in place of the one before."""
         with self.turns.changed:
             self._waiting = [request]
+            self.old_s = min(self.old_s, time.monotonic())
             if self._thread is None and not self._is_closed:
                 self._thread = Thread(target=self._work, daemon=True)
                 self._thread.start()
@@ -181,11 +189,12 @@ class Tab:
         """End what is under way, and answer nothing more."""
         with self.turns.changed:
             self._is_closed, self._waiting = True, []
+            self.old_s = min(self.old_s, time.monotonic())
             self.turns.changed.notify_all()
 
     def is_old(self) -> bool:
         """Return whether nobody wants the answer that is under way."""
-        return self._is_closed or bool(self._waiting)
+        return self.old_s < math.inf
 
     def check(self) -> None:
         """Raise CancelledError if nobody wants the answer any more."""
@@ -213,6 +222,7 @@ class Tab:
     def _next(self) -> Any:
         with self.turns.changed:
             if self._waiting:
+                self.old_s = math.inf
                 return self._waiting.pop()
             self._thread = None
             return None
@@ -247,11 +257,18 @@ def comparisons(
         MinitopoDcError: a run took too long, or its process ended.
     """
     build_missing(ways.values())
+    usual, finer = Scenario.model_fields["statistics_ms"].default, {"statistics_ms": SAMPLED_MS}
+    ways = {
+        name: way.model_copy(update=finer) if way.statistics_ms == usual else way
+        for name, way in ways.items()
+    }
     cases = [(scenario, {LABEL: name}) for name, scenario in ways.items()]
     how: Any = {"executor": partial(_in_turns, tab, later=False), "progress": False}
     for some in dict.fromkeys((tuple(seeds[:1]), tuple(seeds))):
-        made = Comparison(Campaign(place, cases, some, title="Comparison").run(**how), place)
-        _add_delays(made)
+        runs = Campaign(place, cases, some, title="Comparison").run(**how)
+        if (runs["status"] == "missing").any():
+            raise MinitopoDcError(f"given up: not done after {MOST_S:g} s; a smaller size may be")
+        made = Comparison(with_measures(runs, *DELAYS), place)
         yield made
         tab.turns.pass_on(tab, later=True)
         how["executor"] = partial(_in_turns, tab)
@@ -279,17 +296,6 @@ def depends_on(made: Comparison, ways: Mapping[str, Scenario], tab: Tab) -> str:
         return dependence(Candidates("", ways, *pair, (), ()), runs)
 
 
-def _add_delays(made: Comparison) -> None:
-    """Add the delays to runs; raise MinitopoDcError where some are missing."""
-    if (made.runs["status"] == "missing").any():
-        raise MinitopoDcError(f"given up: not done after {MOST_S:g} s; a smaller size may be")
-    places = [made.directory / run for run in made.runs["run"]]
-    good = made.runs["status"] == "ok"
-    delays = [mean_delays_ms(run) if ok else {} for run, ok in zip(places, good, strict=True)]
-    for part in DELAYS:
-        made.runs[f"{part}_ms"] = [own.get(part, math.nan) for own in delays]
-
-
 def _in_turns(
     tab: Tab, scenarios: Scenarios, retries: Retries, working: Path, *, later: bool = True
 ) -> Results:
@@ -297,81 +303,22 @@ def _in_turns(
     names, number = [*scenarios], 2 * len(os.sched_getaffinity(0))
     for begin in range(0, len(names), number):
         lot = {name: scenarios[name] for name in names[begin : begin + number]}
-        until = partial(_until, time.monotonic() + MOST_S, tab.is_old, [])
+        until_s = time.monotonic() + MOST_S
+        until = partial(lambda end_s: min(end_s, tab.old_s + PATIENCE_S), until_s)
         yield from pooled(_pool(), until, lot, retries, working)
         tab.turns.pass_on(tab, later=later)
 
 
-def _until(most_s: float, is_old: Callable[[], bool], since: list[float]) -> float:
-    """Return when runs are given up: soon after it is first seen that they are old."""
-    if is_old():
-        since.append(time.monotonic())
-    return min(most_s, since[0] + PATIENCE_S) if since else most_s
-
-
-class Newest:
-    """Answers the newest request in a thread of its own; those that came before it are dropped.
-
-    Args:
-        answer: gets a request, and a function that tells whether a newer one waits.
-    """
-
-    def __init__(self, answer: Callable[[Any, Callable[[], bool]], None]) -> None:
-        self._answer, self._changed = answer, Condition()
-        self._waiting: list[Any] = []
-        self._thread: Thread | None = None
-        self._is_closed = False
-
-    def ask(self, request: Any) -> None:
-        """Have a request answered, in place of one that waits."""
-        with self._changed:
-            self._waiting = [request]
-            if self._thread is None and not self._is_closed:
-                self._thread = Thread(target=self._work, daemon=True)
-                self._thread.start()
-
-    def settle(self) -> None:
-        """Wait until the newest request is answered."""
-        thread = self._thread
-        if thread is not None:
-            thread.join()
-
-    def close(self) -> None:
-        """End what is under way, and answer nothing more."""
-        with self._changed:
-            self._is_closed, self._waiting = True, []
-
-    def _is_old(self) -> bool:
-        return self._is_closed or bool(self._waiting)
-
-    def _work(self) -> None:
-        while (request := self._next()) is not None:
-            self._answer(request, self._is_old)
-
-    def _next(self) -> Any:
-        with self._changed:
-            if self._waiting:
-                return self._waiting.pop()
-            self._thread = None
-            return None
-
-
 SIZE_INCHES, DOTS_PER_INCH = (9.0, 8.0), 100
 NO_LAYOUT: Any = "none"
-MARGINS = {
-    "left": 0.17,
-    "right": 0.985,
-    "top": 0.965,
-    "bottom": 0.375,
-    "wspace": 0.5,
-    "hspace": 0.5,
-}
+MARGINS = dict(zip(("left", "bottom", "right", "top"), (0.17, 0.375, 0.985, 0.965), strict=True))
 """Fixed ones: to compute them takes longer than all of the runs."""
 PACKETS = (0.27, 0.06, 0.715, 0.215)
 """Where the packets went stands below all else: left, bottom, width and height, as shares."""
 THICK = 0.7
-LEAST_BIN_S, BINS = 0.02, 40
-"""The bins of a run's rate over time, each at least two samples wide."""
+LEAST_BIN_S, LEAST_BINS, BINS = 0.02, 10, 40
+"""The bins of all rates over time, each at least two samples wide: so many for the fastest way, and
+for the slowest one."""
 
 
 @plots.style()
@@ -383,7 +330,7 @@ def draw(comparison: Comparison, figure: Figure | None = None) -> Any:
     """
     figure = figure or Figure(layout=NO_LAYOUT)
     figure.set(size_inches=SIZE_INCHES, dpi=DOTS_PER_INCH)
-    figure.subplots_adjust(**MARGINS)
+    figure.subplots_adjust(**MARGINS, wspace=0.5, hspace=0.5)
     grid, runs = theme.grid_of(figure, 2, 2), comparison.runs
     bars, rate, carried, delay = grid.flat
     plots.comparison(runs, ax=bars)
@@ -392,22 +339,19 @@ def draw(comparison: Comparison, figure: Figure | None = None) -> Any:
     shown = {row["way"]: row for row in first.to_dict("records")}
     _rates(rate, shown, comparison.directory)
     places = {way: comparison.directory / row["run"] for way, row in shown.items()}
-    _losses(figure.add_axes(PACKETS), places)
-    ways = plots.ordered(runs["way"])
-    means = runs.groupby("way").mean(numeric_only=True).reindex(ways).fillna(0.0)
-    legs = [name for name in map(str, means) if name.startswith(LEG_BYTES)]
-    names = (f"leg {number}" for number in range(1, len(legs) + 1))
-    mega = [(means[leg] / 1e6).tolist() for leg in legs]
-    _stacks(carried, dict(zip(names, mega, strict=True)), theme.LEGS)
+    lost = plots.packets(places, ax=figure.add_axes(PACKETS))
+    lost.set_title("where packets were lost")
+    if (legend := lost.get_legend()) is not None:  # the colours are those above
+        legend.remove()
+    means = runs.groupby("way").mean(numeric_only=True)
+    means = means.reindex(plots.ordered(runs["way"])).fillna(0.0)
+    legs = means.filter(regex=f"^{LEG_BYTES}") / 1e6
+    names = [f"leg {number + 1}" for number in range(legs.shape[1])]
+    _stacks(carried, legs.set_axis(names, axis="columns"), theme.LEGS)
     carried.set(title="carried by each leg", xlabel="MB of IP packets")
-    parts = {part: means.get(f"{part}_ms", means.iloc[:, 0] * 0).tolist() for part in DELAYS}
-    _stacks(delay, parts, [theme.DELAYS[part] for part in parts])
+    parts = means.reindex(columns=[*DELAYS], fill_value=0.0).rename(columns=DELAYS)
+    _stacks(delay, parts, [theme.DELAYS[str(part)] for part in parts])
     delay.set(title="delay of a packet", xlabel="ms, mean")
-    for axes in (carried, delay):
-        axes.set_yticks(range(len(ways)), ways)
-        axes.set_ylim(len(ways) - 0.4, -0.7 - 0.15 * len(ways))  # above them the parts' names
-        axes.grid(visible=False, axis="y")
-        axes.tick_params(axis="y", length=0)
     return grid
 
 
@@ -417,6 +361,7 @@ def svg_of(comparison: Comparison) -> bytes:
     with mpl.rc_context({"svg.fonttype": "none"}):
         canvas: Any = FigureCanvasSVG(draw(comparison)[0, 0].figure)
         canvas.print_svg(file)  # `savefig` would draw it twice
+    forget_runs()  # nobody tells the process that draws when their files go
     return file.getvalue()
 
 
@@ -440,8 +385,9 @@ def picture_of(comparison: Comparison) -> bytes:
 
 
 def _rates(axes: Axes, runs: Mapping[str, Mapping[Any, Any]], directory: Path) -> None:
+    seconds = [row["completion_s"] for row in runs.values()] or [0.0]
+    bin_s = max(LEAST_BIN_S, min(min(seconds) / LEAST_BINS, max(seconds) / BINS))
     for way, look in plots.looks(runs).items():
-        bin_s = max(LEAST_BIN_S, runs[way]["completion_s"] / BINS)
         (rate,) = plots.rates(client_rate(directory / runs[way]["run"], bin_s)).values()
         line: dict[str, Any] = {"color": look.colour, "linestyle": look.dash}
         axes.plot(*rate, label=way, **line)
@@ -451,21 +397,19 @@ def _rates(axes: Axes, runs: Mapping[str, Mapping[Any, Any]], directory: Path) -
         axes.legend(loc="best", ncols=2)
 
 
-def _losses(axes: Axes, runs: Mapping[str, Path]) -> None:
-    direction = next((load_as_run(run).loads[0] for run in runs.values()), None)  # that of all
-    plots.packets(runs, direction=direction, ax=axes).set_title("where packets were lost")
-    if (legend := axes.get_legend()) is not None:  # the colours are those above
-        legend.remove()
-
-
-def _stacks(axes: Axes, parts: Mapping[str, Sequence[float]], colours: Sequence[str]) -> None:
-    sums = np.zeros(len(next(iter(parts.values()), ())))
-    for (name, values), colour in zip(parts.items(), colours, strict=False):
-        axes.barh(range(len(sums)), values, THICK, left=sums, color=colour, label=name)
-        sums = sums + np.asarray(values)
-    for place, total in enumerate(sums):
-        beyond: Any = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
-        axes.annotate(significant(float(total)) if total else "none", (total, place), **beyond)
-    axes.set_xlim(0, 1.15 * max(sums, default=1.0) or 1.0)
-    if axes.containers:
-        axes.legend(loc="upper left", ncols=len(parts), borderaxespad=0.1)
+def _stacks(axes: Axes, parts: pd.DataFrame, colours: Sequence[str]) -> None:
+    """Draw parts of a sum as bars behind each other: a row a way, a column a part."""
+    ends, sums = parts.cumsum(axis="columns"), parts.sum(axis="columns")
+    for name, colour in zip(parts, cycle(colours), strict=False):
+        begin = ends[name] - parts[name]
+        last = axes.barh(
+            range(len(parts)), parts[name], THICK, left=begin, color=colour, label=name
+        )
+    if len(parts.columns):
+        texts = [significant(total) if total else "none" for total in sums]
+        axes.bar_label(last, texts, padding=4)
+        axes.legend(loc="upper left", ncols=parts.shape[1], borderaxespad=0.1)
+    axes.set(xlim=(0, 1.15 * sums.max() or 1.0), yticks=range(len(parts)), yticklabels=parts.index)
+    axes.set_ylim(len(parts) - 0.4, -0.7 - 0.15 * len(parts))  # above them the parts' names
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, get_args
 
@@ -12,7 +13,6 @@ from minitopo_dc import linux_guest, plots
 from minitopo_dc.cli.explore.form import (
     CARRIERS,
     REPEATED,
-    SAMPLED,
     T_REORDERING,
     TRACES,
     Form,
@@ -50,6 +50,8 @@ WORKLOADS: Final = dict.fromkeys(SIZED, "") | {
 """What is transferred, with lengths that answer soon."""
 KERNEL: Final = {"Linux: TCP and MPTCP": ("tcp", "mptcp")}
 ATSSS: Final = ("sc", "dc", "atsss", "multipath")
+NEXT: Final = re.compile(r"\s+(?=[\w.*]+=)")
+"""What is between two fields; values may have spaces, too: `legs.1={"wifi": {}}`."""
 RED, GREY = plots.theme.LOST, plots.theme.LINE
 SMALL: Final = {"font-size": "12px", "margin": "0"}
 WIDTH: Final = 300
@@ -57,30 +59,40 @@ Change = Callable[..., None]
 
 
 class Entry:
-    """What can be typed, with what is allowed; a problem stands beside it.
+    """What can be typed, and moved where it has `STEPS`; a problem stands beside it.
 
     Args:
         key: the option, of a leg with `-` and its number: the field's name in the page's markup.
         words: the name that is shown, with the unit, and what is allowed.
         text: what stands there at first.
         change: is called after each change.
-        beside: what moves it.
     """
 
-    def __init__(
-        self, key: str, words: tuple[str, str], text: str, change: Change, *beside: Any
-    ) -> None:
+    def __init__(self, key: str, words: tuple[str, str], text: str, change: Change) -> None:
         self._change, self._is_shown = change, False
+        self._steps = STEPS.get(key.partition("-")[0], ())
         label, allowed = map(html.escape, words)
-        width = 90 if beside else WIDTH - 20
+        width = 90 if self._steps else WIDTH - 20
         field = {"value": text, "placeholder": words[1], "width": width, "margin": (0, 5)}
         self.text = pn.widgets.TextInput(label="", css_classes=[key], **field)
         self.problem = pn.pane.HTML("", styles={**SMALL, "color": RED}, width=WIDTH, margin=0)
         title = f"{label} <span style='color:{GREY}'>{allowed}</span>"
         heading = pn.pane.HTML(title, styles=SMALL, margin=(0, 5))
-        self._widgets = (*beside, self.text)
+        self.slider = self._slider(key) if self._steps else None
+        self._widgets = [widget for widget in (self.slider, self.text) if widget is not None]
         self.view = pn.Column(heading, pn.Row(*self._widgets), self.problem, margin=(2, 8))
         self.text.param.watch(self._typed, "value")
+
+    def _slider(self, key: str) -> Any:
+        """Return what moves the number."""
+        steps = {f"{step:g}": step for step in self._steps}
+        look = {"show_value": False, "width": WIDTH - 110, "margin": (10, 5)}
+        place = self._nearest(self._steps[0])
+        slider = pn.widgets.DiscreteSlider(
+            label="", options=steps, value=place, css_classes=[key], **look
+        )
+        slider.param.watch(self._moved, "value_throttled")
+        return slider
 
     @property
     def value(self) -> str:
@@ -98,39 +110,19 @@ class Entry:
         for widget in self._widgets:
             widget.disabled = not enabled
 
-    def _typed(self, _: Any) -> None:
-        if not self._is_shown:
-            self._change()
-
-
-class Number(Entry):
-    """A number that can be moved and typed."""
-
-    def __init__(self, key: str, words: tuple[str, str], text: str, change: Change) -> None:
-        self._steps = STEPS[key.partition("-")[0]]
-        self.slider = pn.widgets.DiscreteSlider(
-            label="",
-            options={f"{step:g}": step for step in self._steps},
-            value=self._nearest(text, self._steps[0]),
-            show_value=False,
-            width=WIDTH - 110,
-            margin=(10, 5),
-            css_classes=[key],
-        )
-        super().__init__(key, words, text, change, self.slider)
-        self.slider.param.watch(self._moved, "value_throttled")
-
-    def _nearest(self, text: str, default: float) -> float:
-        """Return the step that is nearest to a number; of other words, to the default."""
-        number = float(text) if is_plain(text) else default
+    def _nearest(self, default: float) -> float:
+        """Return the step that is nearest to the number; of other words, to the default."""
+        number = float(self.value) if is_plain(self.value) else default
         return min(self._steps, key=lambda step: abs(step - number))
 
     def _moved(self, event: Any) -> None:
         self.text.value = f"{event.new:g}"
 
-    def _typed(self, event: Any) -> None:
-        self.slider.value = self._nearest(self.value, self.slider.value)
-        super()._typed(event)
+    def _typed(self, _: Any) -> None:
+        if self.slider is not None:
+            self.slider.value = self._nearest(self.slider.value)
+        if not self._is_shown:
+            self._change()
 
 
 class Fields:
@@ -179,7 +171,7 @@ class LegFields(Fields):
             text = form.of_legs(name, DEFAULTS.get(name, ""))[number]
             text = text if name != "legs" or kind == RATE else "40"
             key = f"{name}-{number + 1}"
-            self._add(name, Number(key, (label, _allowed(name)), text, change))
+            self._add(name, Entry(key, (label, _allowed(name)), text, change))
         self._enable()
         if any(field.startswith(f"legs.{number}=") for field in form.words.get(REPEATED, ())):
             for entry in self.entries.values():  # which would change nothing
@@ -215,12 +207,12 @@ class TransferFields(Fields):
         kind, _, rest = words.get("workload", "download").partition(":")
         self.workload = self._choice("what is transferred", WORKLOADS, kind)
         size, seeds = words.get("size", "10"), words.get("repetitions", "3")
-        self._add("size", Number("size", ("size (MB)", "above 0"), size, change))
+        self._add("size", Entry("size", ("size (MB)", "above 0"), size, change))
         self._add("workload", Entry("workload", ("its fields", "KEY=VALUE,..."), rest, change))
         controls = get_runner(form.words["transports"][0]).congestion_controls
         control = words.get("congestion-control", CONTROL)
         self.control = self._choice("congestion control", controls, control)
-        self._add("repetitions", Number("repetitions", ("seeds", REPETITIONS), seeds, change))
+        self._add("repetitions", Entry("repetitions", ("seeds", REPETITIONS), seeds, change))
         self._add("seed", Entry("seed", ("first seed", ""), words.get("seed", "1"), change))
         self._enable()
 
@@ -258,10 +250,10 @@ class ComparedFields(Fields):
         label = "Dual Connectivity: by name, or split policies"
         self.duals = self._choice(label, [*NAMES, *policy_names()], duals)
         fields = dict(field.partition("=")[::2] for field in form.words.get(REPEATED, ()))
-        timer, self._sampled = fields.pop(T_REORDERING, ""), fields.pop(*SAMPLED)
+        timer = fields.pop(T_REORDERING, "")
         others = " ".join(f"{key}={value}" for key, value in fields.items())
         (xn,) = form.words.get("xn", ("5",))
-        self._add("xn", Number("xn", ("Xn (ms)", _allowed("delay")), xn, change))
+        self._add("xn", Entry("xn", ("Xn (ms)", _allowed("delay")), xn, change))
         words = "t-Reordering (ms)", "as the DC has it"
         self._add(T_REORDERING, Entry("timer", words, timer, change))
         self._add_stacks(form.words["transports"])
@@ -291,7 +283,7 @@ class ComparedFields(Fields):
             "stacks": [],
             "transports": [*transports, *self._transports],
             "modes": ATSSS if self.atsss.value else [],
-            REPEATED: [*fields, *others.split(), f"{SAMPLED[0]}={self._sampled}"],
+            REPEATED: [*fields, *filter(None, NEXT.split(others))],
         }
 
 

@@ -38,8 +38,6 @@ USUAL: Final[Mapping[str, tuple[str, ...]]] = {
     "repetitions": ("3",),
 }
 """What the page has in place of the defaults of `compare`: what answers in a second."""
-SAMPLED: Final = ("statistics_ms", "10")
-"""A field with its value, which the page's pictures need: the elements' samples are that close."""
 TRACES: Final = {path.stem: str(path) for path in sorted(shipped("traces").glob("lte_*.csv"))}
 CARRIERS: Final = (
     *("lte-5", "lte-10", "lte-15", "lte-20", "nr-fdd-20", "nr-tdd-40", "nr-tdd-80", "nr-tdd-100"),
@@ -93,14 +91,13 @@ class Form:
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Self:
         """Return what a command line says, and for what it leaves out what the page begins with."""
-        given = {}
-        for name, action in _options().items():
-            value = getattr(arguments, action.dest)
-            if value != action.default:
-                values = value if isinstance(value, list | tuple) else [value]
-                given[name] = tuple(_plain(one) for one in values)
+        given = {
+            name: value
+            for name, action in _options().items()
+            if (value := getattr(arguments, action.dest)) != action.default
+        }
         file = getattr(arguments, "scenario", None)
-        return cls._begun(given) if file is None else cls.of_scenario(Scenario.load(file), given)
+        return cls.of_values(None if file is None else Scenario.load(file), given)
 
     @classmethod
     def of_values(cls, legs: Sequence[Leg] | Scenario | None, options: Mapping[str, Any]) -> Self:
@@ -140,10 +137,7 @@ class Form:
         usual = {
             key: USUAL[key] for key in USUAL if not (key == "transports" and "stacks" in given)
         }
-        fields = given.get(REPEATED, ())
-        if not any(field.startswith(f"{SAMPLED[0]}=") for field in fields):
-            fields = (*fields, "=".join(SAMPLED))
-        return cls({**start, **usual, **given, REPEATED: fields})
+        return cls({**start, **usual}).changed(**given)
 
     @classmethod
     def of_query(cls, query: str) -> Self | None:
@@ -379,13 +373,14 @@ def _capacity(leg: Leg) -> str:
 
 def _carrier(leg: Leg) -> str:
     """Return the name of the carrier that a leg is; empty: it is none."""
-    rates = leg.downlink.rate_mbps, leg.uplink.rate_mbps
-    names = (name for name, carrier in _carriers().items() if carrier == rates)
-    return next(names, "") if leg.downlink.rlc else ""
+    return _carriers().get(_rates(leg), "") if leg.downlink.rlc else ""
 
 
 @cache
-def _carriers() -> Mapping[str, tuple[float | None, float | None]]:
-    """Return the rates of carriers down and up (Mbit/s), by which they are told."""
-    legs = {name: Leg.check({"carrier": name}, name) for name in CARRIERS}
-    return {name: (leg.downlink.rate_mbps, leg.uplink.rate_mbps) for name, leg in legs.items()}
+def _carriers() -> Mapping[tuple[float | None, ...], str]:
+    """Return carriers by their rates, by which they are told."""
+    return {_rates(Leg.check({"carrier": name}, name)): name for name in CARRIERS}
+
+
+def _rates(leg: Leg) -> tuple[float | None, ...]:
+    return leg.downlink.rate_mbps, leg.uplink.rate_mbps

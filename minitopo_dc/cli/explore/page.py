@@ -33,8 +33,7 @@ from minitopo_dc.cli.options.rows import base_scenario
 from minitopo_dc.cli.screen import new_directory, save_comparison
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.results.kept_scenario import load_as_run
-from minitopo_dc.results.tables.runs import forget_results
+from minitopo_dc.files import forget_runs
 from minitopo_dc.runners.quic import transports_of
 from minitopo_dc.runs.needs import cautions, primary_leg
 from minitopo_dc.scenario import Scenario
@@ -164,12 +163,11 @@ class Page:
                     words = depends_on(self.comparison, ways, tab)
                     self.depends.object = html.escape(words or UNJUDGED)
         except MinitopoDcError as error:
-            self._tell_problem(str(error), form)
+            self._tell_problem(str(error))
         except CancelledError:
             raise
         except Exception as error:  # a thread's would be seen nowhere
-            words = f"unexpected {type(error).__name__}: {error}; please report it"
-            self._tell_problem(words)
+            self._tell_problem(f"unexpected {type(error).__name__}: {error}; please report it")
 
     def _show_address(self, query: str) -> None:
         """Let the address of the browser's tab say what stands on the page."""
@@ -184,7 +182,7 @@ class Page:
             for comparison in comparisons(ways, seeds, place, self._tab):
                 self._tell(comparison, since)
                 self._keep(comparison)
-                self.notes.object = "<br>".join(map(html.escape, _notes(comparison)))
+                self.notes.object = "<br>".join(map(html.escape, _notes(comparison, ways)))
         finally:
             if self.comparison is None or self.comparison.directory != place:
                 _remove(place)
@@ -228,24 +226,19 @@ class Page:
         else:
             self.saved.object = f"saved: <code>{html.escape(os.path.abspath(root))}</code>"  # noqa: PTH100
 
-    def _tell_problem(self, message: str, form: Form | None = None) -> None:
+    def _tell_problem(self, message: str) -> None:
         """Show a problem beside its field, and above the picture; an empty one removes all."""
         self.error.object = html.escape(message)
-        for group in self._groups():
-            for entry in group.entries.values():
-                entry.problem.object = ""
-        if not message:
-            return
-        self.time.object = ""
+        if message:
+            self.time.object = ""
         option, leg = place_of(message)
-        groups = self._groups()[len(self.legs) :]
-        if option in LABELS and form is not None:
-            texts = form.of_legs(option, "")
-            places = [n for n, text in enumerate(texts) if f": {text} " in message]
-            groups = [self.legs[leg if leg is not None else next(iter(places), 0)]]
-        for group in groups:
-            if option in group.entries:
-                group.entries[option].problem.object = html.escape(message)
+        for number, group in enumerate(self._groups()):
+            for name, entry in group.entries.items():
+                is_of_all = number >= len(self.legs)
+                is_wrong = name == option and (
+                    is_of_all or number == leg or (leg is None and f": {entry.value} " in message)
+                )
+                entry.problem.object = self.error.object if is_wrong else ""
 
     def __repr__(self) -> str:
         """Return what stands on the page, as a terminal and a code host show it."""
@@ -262,7 +255,7 @@ class Page:
 def _remove(place: Path) -> None:
     """Remove runs, and what is kept of them beside their files."""
     shutil.rmtree(place, ignore_errors=True)
-    forget_results()
+    forget_runs()
 
 
 def _spelt(form: Form) -> Form:
@@ -282,13 +275,10 @@ def _alone(comparison: Comparison) -> list[str]:
     return [*comparison.better_legs[1], *warnings]
 
 
-def _notes(comparison: Comparison) -> list[str]:
+def _notes(comparison: Comparison, ways: Mapping[str, Scenario]) -> list[str]:
     """Return all other sentences, and what is to be known beside them."""
-    shown = [comparison.sentence, *_alone(comparison)]
-    lines = [line for line in comparison.sentences if line not in shown]
-    scenarios = [load_as_run(Path(run)) for run in comparison.results["directory"].unique()[:8]]
-    first = scenarios[0]
-    if len(first.legs) > 1:
-        lines.append(primary_leg(first.leg_numbers[0], first.primary_leg))
-    lines += [words for scenario in scenarios for words in cautions(scenario)]
-    return [*dict.fromkeys([*lines, *comparison.not_ok()])]
+    shown, first = [comparison.sentence, *_alone(comparison)], next(iter(ways.values()))
+    roles = [primary_leg(first.leg_numbers[0], first.primary_leg)] if len(first.legs) > 1 else []
+    warned = [words for way in ways.values() for words in cautions(way)]
+    lines = [*comparison.sentences, *roles, *warned, *comparison.not_ok()]
+    return [line for line in dict.fromkeys(lines) if line not in shown]

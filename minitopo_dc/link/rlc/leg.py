@@ -53,11 +53,9 @@ from minitopo_dc.link.any_leg import (
     AnyLeg,
     LegParameters,
     QueuedLeg,
-    Served,
 )
 from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.leg import CapacityLeg
-from minitopo_dc.link.propagation import DelayModel
 from minitopo_dc.link.rlc.harq import Block, Harq, Slots
 from minitopo_dc.link.rlc.parameters import (
     NACK_BYTES,
@@ -90,7 +88,6 @@ class RlcLeg(QueuedLeg[T]):
             "_is_shared",
             "_reported",
             "_shown",
-            "_stopped",
             "_waits",
             "_wake",
         ),
@@ -103,9 +100,7 @@ class RlcLeg(QueuedLeg[T]):
         """Take a capacity of its own (it keeps state) and draw three seeds from `rng`."""
         super().__init__(parameters, rng)
         self._rlc = rlc
-        self._reassembly: Reassembly[T] = Reassembly(
-            self._air, parameters.delay, Random(rng.getrandbits(64)), in_order=rlc.in_order
-        )
+        self._reassembly: Reassembly[T] = Reassembly(self._air, in_order=rlc.in_order)
         self._harq: Harq[T] = Harq(rlc, Random(rng.getrandbits(64)))
         self._slots = Slots(capacity, rlc, NOT_STARTED)
         self._grant = parameters.grant_ns
@@ -116,16 +111,11 @@ class RlcLeg(QueuedLeg[T]):
         self._other: RlcLeg[Any] | None = None
         self._queue: SduQueue[T] = SduQueue(rlc.discard_ns)
         self._retransmissions: RetransmissionBuffer[T] = RetransmissionBuffer()
-        self._stopped = False
         self._free = -NEVER  # from when on slots can be used
         self._granted = -NEVER  # from when on the queue is sent
         self._begin = self._wake = NEVER  # of the next slot with work; when something happens
         self._dropped_discard = self._dropped_radio = self._resent = 0
         self._nacks = 0  # of blocks that HARQ has given up since the last report
-
-    def observe(self, served: Served) -> None:
-        """Call `served` for each packet that passes on to propagation."""
-        self._reassembly.served = served
 
     def next_timeout(self) -> int | None:
         """Return when to poll next (ns), or None if nothing is under way."""
@@ -141,19 +131,9 @@ class RlcLeg(QueuedLeg[T]):
 
     def start(self, now: int) -> None:
         """Start a slot and the capacity's time 0 at `now`; a slot in progress carries nothing."""
-        self._advance(now)
+        self._pause(now)
         self._slots.anchor(now)
-        self._free = now
-        self._plan()
-
-    def set_up(self, up: bool, now: int) -> None:
-        """Take the leg up or down."""
-        if up == self._up:
-            return
-        self._advance(now)
-        self._up = up
-        self._free = now
-        self._plan()
+        self._resume(now)
 
     def flush(self, now: int, which: Callable[[T], bool] = lambda _: True) -> list[T]:
         """Take packets out of the leg, by default all.
@@ -181,53 +161,45 @@ class RlcLeg(QueuedLeg[T]):
         self._slots.anchor(self._slots.zero, capacity)
         self._plan()
 
-    def _set_delay(self, delay: DelayModel) -> None:
-        self._reassembly.delay = delay
+    def _resume(self, now: int) -> None:
+        self._free = now
+        self._plan()
 
     @property
     def mean_delay_ns(self) -> int:
         """Return the mean propagation delay in ns, and what HARQ and TDD add on average."""
-        return self._reassembly.delay.mean_ns + self._rlc.mean_wait_ns()
+        return super().mean_delay_ns + self._rlc.mean_wait_ns()
 
     @property
     def slot_lead_ns(self) -> int:
         """Return in what time (ns) the mean rate passes two of the largest slots of the pattern."""
         return self._rlc.slot_lead_ns()
 
-    def backlog_bytes(self, *, now: int) -> int:
-        """Return the bytes not sent yet, and those to be sent again (TS 38.322, clause 5.5)."""
-        self._advance(now)
+    def _backlog(self, now: int) -> int:  # noqa: ARG002 (any leg's)
+        # With those to be sent again (TS 38.322, clause 5.5).
         return -(-(self._queue.unsent_bits + self._retransmissions.bits) // 8)
 
-    def served_packets(self, *, now: int) -> int:
-        """Return the number of the last packet that left the queue, with all before, by `now`."""
-        self._advance(now)
+    def _first_number(self) -> int | None:
         first = self._queue.first()
-        return self._joined_packets if first is None else first.number - 1
+        return None if first is None else first.number
 
-    def service_end(self, *, now: int) -> int | None:
-        """Return the end (ns) of the next slot that may carry data of the queue, or None."""
-        self._advance(now)
+    def _service_end(self) -> int | None:
+        # The end of the next slot that may carry data of the queue.
         first = self._queue.first()
         if first is None or self._begin == NEVER:
             return None
         earliest = self._slots.following(self._sendable(first))
         return max(self._begin, earliest) + self._slots.length
 
-    def rate_bps(self, *, now: int) -> int:
-        """Return the rate at `now` in bit/s, HARQ's part included; 0 if down or ended.
-
-        HARQ's retransmissions, which are not known before, take some of it.
-        """
-        self._advance(now)
-        return self._slots.rate_at(now) if self._up and not self._stopped else 0
+    def _rate(self, now: int) -> int:
+        return self._slots.rate_at(now)  # of which HARQ's retransmissions take some, not known now
 
     def statistics(self) -> RlcStatistics:
         """Return the counters and gauges as of the last call."""
         reassembly = self._reassembly
         under_way = self._joined_packets - reassembly.settled - len(self._queue)
         return RlcStatistics(
-            **self._counted(reassembly.dropped_loss),
+            **self._counted(),
             queue_packets=len(self._queue),
             queue_bytes=self._queue.bytes,
             air_packets=under_way + len(self._air),
@@ -389,7 +361,7 @@ class RlcLeg(QueuedLeg[T]):
     def _report(self, now: int) -> None:
         """Let the receiver report at `now` (ns), unless a report to come has what it knows."""
         shown, last = self._shown, self._shown[SLOT]
-        if self._other is None or self._rlc.mode == "um" or now <= last:
+        if self._other is None or not self._rlc.acknowledged or now <= last:
             return
         slot = self._other._slots.following(max(now, last + self._rlc.status_prohibit_ns))
         bits = 8 * (STATUS_BYTES + NACK_BYTES * self._nacks)
@@ -415,7 +387,7 @@ class RlcLeg(QueuedLeg[T]):
         self._nacks += 1
         for sdu in dict.fromkeys(sdu for sdu, _ in block.segments):
             sdu.retransmitted += 1
-            if self._rlc.mode == "um" or sdu.retransmitted > self._rlc.max_retx_threshold:
+            if not self._rlc.acknowledged or sdu.retransmitted > self._rlc.max_retx_threshold:
                 self._lose(sdu)
         for segment in block.segments:
             if not segment[0].gone:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from minitopo_dc.link.any_leg import LegStatistics
 from minitopo_dc.link.rlc.tdd import TddPattern
-from minitopo_dc.units import NS_PER_MS
+from minitopo_dc.units import NS_PER_MS, check_within
 
 RlcMode = Literal["am", "um"]
 """Acknowledged and unacknowledged mode of TS 38.322 (clause 4.2.1)."""
@@ -55,10 +56,7 @@ class Drx:
     short_cycles: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse a cycle that is not longer than what the terminal listens of it."""
-        for name, cycle in (("cycle", self.cycle_ns), ("short", self.short_ns or self.cycle_ns)):
-            if not 1 <= self.on_ns <= cycle:
-                raise ValueError(f"{name}_ns = {cycle} (allowed: on_ns, {self.on_ns}, or more)")
+        check_within(self, 1, min(self.cycle_ns, self.short_ns or self.cycle_ns), "on_ns")
 
     def listens(self, time: int, active: int) -> int:
         """Return when it listens from `time` on; both times are ns from the begin of a cycle.
@@ -135,26 +133,18 @@ class RlcParameters:
     header_bytes: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse a value out of range with a ValueError that names the field."""
         if self.mode not in get_args(RlcMode):
             raise ValueError(f"mode = {self.mode} (allowed: {', '.join(get_args(RlcMode))})")
-        if not 0.0 <= self.block_error <= 1.0:
-            raise ValueError(f"block_error = {self.block_error} (allowed: a probability, 0 to 1)")
-        for name, least in (
-            ("slot_ns", 1),
-            ("harq_rtt_ns", self.slot_ns),
-            ("harq_retransmissions", 0),
-            ("status_ns", 0),
-            ("status_prohibit_ns", 0),
-            ("max_retx_threshold", 1),
-            ("phase_ns", 0),
-            ("sr_ns", 0),
-            ("header_bytes", 0),
-        ):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} = {getattr(self, name)} (allowed: {least} or more)")
-        if self.discard_ns is not None and self.discard_ns < 1:
-            raise ValueError(f"discard_ns = {self.discard_ns} (allowed: 1 or more, or none)")
+        check_within(self, 0, 1, "block_error")
+        check_within(self, 1, math.inf, "slot_ns", "max_retx_threshold", "discard_ns")
+        check_within(self, self.slot_ns, math.inf, "harq_rtt_ns")
+        times = "status_ns", "status_prohibit_ns", "phase_ns", "sr_ns"
+        check_within(self, 0, math.inf, *times, "harq_retransmissions", "header_bytes")
+
+    @property
+    def acknowledged(self) -> bool:
+        """Return whether RLC sends again what HARQ gave up."""
+        return self.mode == "am"
 
     def slot_lead_ns(self) -> int:
         """Return in what time (ns) the mean rate passes what two of the largest slots carry.

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush
-from random import Random
 from typing import Generic, TypeVar
 
-from minitopo_dc.link.any_leg import Served
 from minitopo_dc.link.discipline import LegPacket
-from minitopo_dc.link.propagation import DelayModel, Propagation
+from minitopo_dc.link.propagation import Propagation
 
 T = TypeVar("T")
 
@@ -206,30 +204,18 @@ class Reassembly(Generic[T]):
 
     Args:
         air: takes what is delivered.
-        delay: of propagation.
-        rng: draws the delays, the k-th for the k-th SDU delivered.
         in_order: whether an SDU that is complete waits for those before it.
     """
 
-    __slots__ = (
-        *("_active", "_air", "_in_order", "_rng", "delay", "dropped_loss", "served", "settled"),
-    )
+    __slots__ = ("_active", "_air", "_in_order", "settled")
 
-    def __init__(
-        self, air: Propagation[T], delay: DelayModel, rng: Random, *, in_order: bool
-    ) -> None:
+    def __init__(self, air: Propagation[T], *, in_order: bool) -> None:
         self._air = air
         self._in_order = in_order
-        self._rng = rng
         # In order of joining: SDUs neither delivered nor dropped, and some that are.
         self._active: deque[RlcSdu[T]] = deque()
-        self.delay = delay
         self.settled = 0
         """SDUs delivered or dropped."""
-        self.dropped_loss = 0
-        """SDUs lost behind the radio."""
-        self.served: Served | None = None
-        """Takes each SDU that is delivered."""
 
     def expect(self, sdu: RlcSdu[T]) -> None:
         """Note that an SDU joins the leg's queue."""
@@ -267,9 +253,4 @@ class Reassembly(Generic[T]):
 
     def _deliver(self, sdu: RlcSdu[T], now: int) -> None:
         self.settled += 1
-        if sdu.lost:
-            self.dropped_loss += 1
-        else:
-            if self.served is not None:
-                self.served(sdu.packet, sdu.pushed, sdu.begun, sdu.sent, now)
-            self._air.put(sdu, now + self.delay.sample(self._rng))
+        self._air.send(sdu, sdu.begun, sdu.sent, now)

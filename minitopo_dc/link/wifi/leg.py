@@ -31,7 +31,6 @@ from typing import TypeVar
 from minitopo_dc.link.any_leg import NEVER, LegParameters, QueuedLeg
 from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.discipline import LegPacket
-from minitopo_dc.link.propagation import DelayModel
 from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.link.wifi.parameters import WifiStatistics, saturated_bps
 from minitopo_dc.link.wifi.station import Mpdu, Station
@@ -43,22 +42,19 @@ class WifiLeg(QueuedLeg[T]):
     """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
 
     __slots__ = (
-        *("_delay", "_delay_rng", "_dropped_loss", "_dropped_radio", "_expected", "_held"),
-        *("_medium", "_rate", "_released", "_station"),
+        *("_dropped_radio", "_expected", "_held", "_medium", "_released", "_saturated", "_station"),
     )
 
     def __init__(self, parameters: LegParameters, medium: WifiMedium, rng: Random) -> None:
         """Join the medium, and draw two seeds from `rng`; seeds of the MAC are the medium's."""
         super().__init__(parameters, rng)
         self._medium = medium
-        self._delay = parameters.delay
-        self._delay_rng = Random(rng.getrandbits(64))
         # Of the receiver: MPDUs by their sequence that came before their turn, and whose that is.
         self._held: dict[int, Sequence[LegPacket[T]]] = {}
-        self._expected = self._released = self._dropped_loss = 0
+        self._expected = self._released = 0
         self._station: Station[T] = Station(medium.parameters, medium.new_rng(), self._settle)
         medium.join(self._station)
-        self._rate = saturated_bps(medium.parameters)
+        self._saturated = saturated_bps(medium.parameters)
         self._dropped_radio = 0
 
     def next_timeout(self) -> int | None:
@@ -73,14 +69,6 @@ class WifiLeg(QueuedLeg[T]):
     def start(self, now: int) -> None:
         """Start the load of others, with the first of both directions that is started."""
         self._medium.start(now)
-
-    def set_up(self, up: bool, now: int) -> None:
-        """Take this direction up or down."""
-        if up == self._up:
-            return
-        self._medium.advance(now)
-        self._up = up
-        self._station.set_up(up, now)
 
     def flush(self, now: int, which: Callable[[T], bool] = lambda _: True) -> list[T]:
         """Take packets out of the leg, by default all.
@@ -99,45 +87,32 @@ class WifiLeg(QueuedLeg[T]):
     def _set_capacity(self, capacity: Capacity, now: int) -> None:  # noqa: ARG002 (any leg's)
         raise ValueError("capacity: a WiFi leg's follows from its medium")
 
-    def _set_delay(self, delay: DelayModel) -> None:
-        self._delay = delay
+    def _resume(self, now: int) -> None:
+        self._station.set_up(self._up, now)
 
-    @property
-    def mean_delay_ns(self) -> int:
-        """Return the configured mean delay behind the hop, in ns."""
-        return self._delay.mean_ns
+    def _backlog(self, now: int) -> int:  # noqa: ARG002 (any leg's)
+        return self._station.backlog_bytes  # which the other end of the hop does not have yet
 
-    def backlog_bytes(self, *, now: int) -> int:
-        """Return the bytes that the other end of the hop does not have yet."""
-        self._medium.advance(now)
-        return self._station.backlog_bytes
-
-    def served_packets(self, *, now: int) -> int:
-        """Return the number of the last packet that left the queue, with all before, by `now`."""
-        self._medium.advance(now)
+    def _first_number(self) -> int | None:
         queue = self._station.queue
-        return queue[0].number - 1 if queue else self._joined_packets
+        return queue[0].number if queue else None
 
-    def service_end(self, *, now: int) -> int | None:
-        """Return when packets leave the queue next at the earliest (ns); None: empty or down."""
-        self._medium.advance(now)
+    def _service_end(self) -> int | None:
         if not self._station.queue or not self._up:
             return None
         if self._station.ready == NEVER:  # it is sending
             return self._medium.next_event()
         return self._medium.begin_of(self._station)
 
-    def rate_bps(self, *, now: int) -> int:
-        """Return the rate (bit/s) while never idle, with the other direction idle; 0 when down."""
-        self._medium.advance(now)
-        return self._rate if self._up else 0
+    def _rate(self, now: int) -> int:  # noqa: ARG002 (any leg's)
+        return self._saturated  # while never idle, with the other direction idle
 
     def statistics(self) -> WifiStatistics:
         """Return the counters and gauges as of the last call."""
         medium, station = self._medium, self._station
         settled = self._released + self._dropped_flush + self._dropped_radio
         return WifiStatistics(
-            **self._counted(self._dropped_loss),
+            **self._counted(),
             queue_packets=len(station.queue),
             queue_bytes=station.queue_bytes,
             air_packets=self._joined_packets - settled - len(station.queue) + len(self._air),
@@ -181,7 +156,4 @@ class WifiLeg(QueuedLeg[T]):
             self._expected += 1
             self._released += len(msdus)
             for msdu in msdus:
-                if msdu.lost:
-                    self._dropped_loss += 1
-                else:
-                    self._air.put(msdu, now + self._delay.sample(self._delay_rng))
+                self._air.send(msdu, now, now, now)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from minitopo_dc.link.any_leg import LegStatistics
-from minitopo_dc.units import NS_PER_MS, NS_PER_S, NS_PER_US
+from minitopo_dc.units import NS_PER_MS, NS_PER_S, NS_PER_US, check_within
 
 Aggregation = Literal["a-mpdu", "a-msdu", "none"]
 """Many MPDUs in a TXOP, many packets in one MPDU, or one packet in a TXOP."""
@@ -60,10 +61,7 @@ class ErrorBursts:
     bad: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse a value that is no probability with a ValueError."""
-        for name in ("p", "r", "bad"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ValueError(f"{name} = {getattr(self, name)} (allowed: a probability, 0 to 1)")
+        check_within(self, 0, 1, "p", "r", "bad")
 
     @property
     def bad_share(self) -> float:
@@ -108,20 +106,14 @@ class WifiParameters:
     stations: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse a value out of range with a ValueError that names the field."""
         if self.aggregation not in get_args(Aggregation):
             allowed = ", ".join(get_args(Aggregation))
             raise ValueError(f"aggregation = {self.aggregation} (allowed: {allowed})")
-        for name in ("rate_bps", "max_mpdus", "max_bytes", "ppdu_ns", "amsdu_bytes", "stations"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} = {getattr(self, name)} (allowed: 1 or more)")
-        for name in ("amsdu_wait_ns", "retries"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} = {getattr(self, name)} (allowed: 0 or more)")
-        if not 0.0 <= self.mpdu_error <= 1.0:
-            raise ValueError(f"mpdu_error = {self.mpdu_error} (allowed: a probability, 0 to 1)")
-        if not 0.0 <= self.load < 1.0:
-            raise ValueError(f"load = {self.load} (allowed: 0 or more, below 1)")
+        positive = "rate_bps", "max_mpdus", "max_bytes", "ppdu_ns", "amsdu_bytes", "stations"
+        check_within(self, 1, math.inf, *positive)
+        check_within(self, 0, math.inf, "amsdu_wait_ns", "retries")
+        check_within(self, 0, 1, "mpdu_error")
+        check_within(self, 0, math.nextafter(1, 0), "load")
 
     @property
     def mean_mpdu_error(self) -> float:

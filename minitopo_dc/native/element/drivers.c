@@ -71,14 +71,10 @@ void element_leg_queue(leg_driver *self, int queue)
     element_of(self->of)->queues[queue] = (nf_queue){take_departing, self};
 }
 
-void element_leg_raw(leg_driver *self, int ipv4, int ipv6)
+void element_leg_out(leg_driver *self, int ipv4, int ipv6, capture *to)
 {
     self->raw[0] = ipv4;
     self->raw[1] = ipv6;
-}
-
-void element_leg_capture(leg_driver *self, capture *to)
-{
     self->capture = to;
 }
 
@@ -223,9 +219,4 @@ void element_free(element *self)
     queues_end(self);
     datagrams_free(self);
     free(self);
-}
-
-router *element_router(element *self)
-{
-    return &self->router;
 }

@@ -26,7 +26,7 @@ int leg_has_room(leg *self, int64_t now, int64_t size)
     const leg_counters *in = &self->counters;
 
     self->kind->advance(self, now);
-    return in->queue_packets < self->limit_packets && in->queue_bytes <= self->limit_bytes - size;
+    return in->queue_packets < self->is.queue.packets && in->queue_bytes <= self->is.queue.bytes - size;
 }
 
 /* The packet's code point then; -1: it is to be dropped. */
@@ -82,7 +82,7 @@ int leg_push(leg *self, carried *what, int size, int64_t now)
 
     self->counters.pushed_packets++;
     self->counters.pushed_bytes += size;
-    if (size > self->mtu) {
+    if (size > self->is.mtu_bytes) {
         self->counters.dropped_mtu++;
         return LEG_REFUSED;
     }

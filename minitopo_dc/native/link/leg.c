@@ -91,7 +91,7 @@ static int64_t join(leg *self, carried what, int size, int lost, int ecn, int64_
     if (self->counters.queue_packets == 1) {
         if (!choose(self, now))
             return 1;
-        begin_service(self, self->plain.granted = now + self->grant);
+        begin_service(self, self->plain.granted = now + self->is.grant_ns);
     }
     if (self->stopped)
         left_queue(self, queue_ring_pop_last(&self->plain.queue));

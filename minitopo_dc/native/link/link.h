@@ -42,11 +42,6 @@ int64_t delay_sample(const delay_model *model, rng *random);
 int64_t delay_mean(const delay_model *model);
 int loss_next(loss_model *model, rng *random);
 
-typedef struct {
-    void *packet;
-    int64_t count; /* of its PDU, in virtual time; -1: no bearer took it */
-} carried;
-
 DEFINE_RING(carried_ring, carried)
 
 typedef struct {
@@ -184,8 +179,7 @@ struct leg {
     loss_model loss;
     discipline *discipline; /* or NULL: drop-tail */
     rng delay_random, loss_random;
-    int64_t limit_packets, limit_bytes, mtu;
-    int64_t grant;       /* what a packet waits that finds nothing under way, ns */
+    leg_parameters is;
     int64_t slot_lead;   /* in what time the mean rate passes two slots, ns; 0: there are none */
     int64_t zero;        /* of the capacity's time */
     int64_t since;       /* it can serve: it was started or went up or down */
@@ -202,21 +196,10 @@ struct leg {
 
 extern const leg_kind plain_leg;
 
-/* What became of a packet that was pushed. */
-enum { LEG_REFUSED, LEG_LOST, LEG_TAKEN };
-
-/* LEG_REFUSED: the leg does not have it, and it may be another one, with a mark. LEG_LOST: it has, and will release
- * it. */
-int leg_push(leg *self, carried *what, int size, int64_t now);
 /* Ask the discipline of a packet that leaves the queue; its code point, -1: it is to be dropped. */
 int leg_dequeue(leg *self, carried *what, int size, int ecn, int64_t waited, int64_t now);
 /* What was taken does not come out: release it, or tell of it. */
 void leg_drop(leg *self, carried what, int lost);
-/* The next one that has arrived by `now`; 0: there is none. */
-int leg_poll(leg *self, int64_t now, carried *what);
-/* The next one that was LEG_TAKEN and will not come; 0: there is none. */
-int leg_dropped(leg *self, carried *what);
-int64_t leg_next_timeout(const leg *self);
 
 /* SDUs of a leg with RLC, from joining the queue until they arrive or are dropped: the twin of link/rlc/sdus.py. */
 

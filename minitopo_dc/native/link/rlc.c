@@ -1,6 +1,9 @@
 /* A leg with RLC and HARQ: the twin of link/rlc/leg.py, which has the rules. */
 #include "link.h"
 
+#define STATUS_BITS (8 * 5) /* with and beside NACKs of 8 bytes: STATUS_BYTES and NACK_BYTES of the twin */
+#define NACK_BITS (8 * 8)
+
 struct rlc {
     rlc_parameters is;
     sdus sdus;
@@ -30,13 +33,13 @@ static void end(leg *self)
 /* `time` from the begin of a pattern. */
 static int64_t since_origin(const leg *self, wide time)
 {
-    return narrow(time - self->zero + self->rlc->is.phase);
+    return narrow(time - self->zero + self->rlc->is.phase_ns);
 }
 
 /* The number in its pattern of the slot that begins at `begin`. */
 static int64_t place(const leg *self, int64_t begin)
 {
-    int64_t number = floor_div(since_origin(self, begin), self->rlc->is.slot), count = self->rlc->is.tdd.count;
+    int64_t number = floor_div(since_origin(self, begin), self->rlc->is.slot_ns), count = self->rlc->is.tdd.slots;
 
     return number - floor_div(number, count) * count;
 }
@@ -50,17 +53,18 @@ static int64_t step_to(int64_t from, int64_t period)
 static int64_t following(const leg *self, int64_t time)
 {
     const rlc_parameters *is = &self->rlc->is;
-    int64_t begin = narrow((wide)time + step_to(since_origin(self, time), is->slot));
+    int64_t begin = narrow((wide)time + step_to(since_origin(self, time), is->slot_ns));
 
-    return is->tdd.count ? begin + is->tdd.skips[place(self, begin)] * is->slot : begin;
+    return is->tdd.slots ? begin + is->tdd.skips[place(self, begin)] * is->slot_ns : begin;
 }
 
 /* The first occasion of a scheduling request that is not before `time`. */
 static int64_t requested(const leg *self, int64_t time)
 {
     const rlc_parameters *is = &self->rlc->is;
+    int64_t first = is->tdd.request_slot * is->slot_ns;
 
-    return is->sr ? narrow((wide)time + step_to(since_origin(self, time) - is->request, is->sr)) : time;
+    return is->sr_ns ? narrow((wide)time + step_to(since_origin(self, time) - first, is->sr_ns)) : time;
 }
 
 /* When a block of the slot that begins at `begin` may be sent again. */
@@ -68,25 +72,25 @@ static int64_t again(const leg *self, int64_t begin)
 {
     const rlc_parameters *is = &self->rlc->is;
 
-    return begin + (is->tdd.count ? is->tdd.rounds[place(self, begin)] * is->slot : is->harq_rtt);
+    return begin + (is->tdd.slots ? is->tdd.rounds[place(self, begin)] * is->slot_ns : is->harq_rtt_ns);
 }
 
 static int64_t slot_end(const leg *self, int64_t begin)
 {
-    return begin == NEVER ? NEVER : narrow((wide)begin + self->rlc->is.slot);
+    return begin == NEVER ? NEVER : narrow((wide)begin + self->rlc->is.slot_ns);
 }
 
 /* The capacity's time at the begin of a slot: it runs while slots of the direction do. */
 static int64_t capacity_time(const leg *self, wide begin)
 {
     const rlc *own = self->rlc;
-    int64_t time = narrow(begin - self->zero), period = own->is.slot * own->is.tdd.count, into;
+    int64_t time = narrow(begin - self->zero), period = own->is.slot_ns * own->is.tdd.slots, into;
 
     if (!period)
         return time;
     into = since_origin(self, begin);
     into -= floor_div(into, period) * period;
-    return time - into + own->starts[into / own->is.slot];
+    return time - into + own->starts[into / own->is.slot_ns];
 }
 
 static wide bits_until(const leg *self, wide begin)
@@ -97,7 +101,7 @@ static wide bits_until(const leg *self, wide begin)
 /* The begin of the first slot from `begin` on that carries a bit, with its room; NEVER: there is none. */
 static int64_t carrying(leg *self, int64_t begin)
 {
-    int64_t length = self->rlc->is.slot, through;
+    int64_t length = self->rlc->is.slot_ns, through;
     wide work = bits_until(self, begin), low = 2, high;
 
     self->rlc->room = narrow(bits_until(self, (wide)begin + length) - work);
@@ -106,7 +110,7 @@ static int64_t carrying(leg *self, int64_t begin)
     through = capacity_first_bit(self->capacity, capacity_time(self, begin));
     if (through == NEVER)
         return NEVER;
-    high = wide_floor_div((wide)through + self->zero + length * self->rlc->is.tdd.count - begin, length) + 1;
+    high = wide_floor_div((wide)through + self->zero + length * self->rlc->is.tdd.slots - begin, length) + 1;
     while (low < high) {
         wide middle = (low + high) / 2;
 
@@ -123,9 +127,9 @@ static int64_t carrying(leg *self, int64_t begin)
 
 static int64_t expiry(leg *self)
 {
-    const rlc_sdu *first = self->rlc->is.discard == NEVER ? NULL : sdus_first_whole(&self->rlc->sdus);
+    const rlc_sdu *first = self->rlc->is.discard_ns == NEVER ? NULL : sdus_first_whole(&self->rlc->sdus);
 
-    return first == NULL ? NEVER : following(self, first->pushed + self->rlc->is.discard);
+    return first == NULL ? NEVER : following(self, first->pushed + self->rlc->is.discard_ns);
 }
 
 /* From when on an SDU of the queue may be sent. */
@@ -137,7 +141,7 @@ static int64_t sendable(const leg *self, const rlc_sdu *what)
 /* When what the receiver does not miss is sent again, if no new block is sent. */
 static int64_t polled(const leg *self)
 {
-    return self->rlc->shown->active + self->rlc->is.status;
+    return self->rlc->shown->active + self->rlc->is.status_ns;
 }
 
 /* From when on there is something to send. */
@@ -213,8 +217,8 @@ static void count_failure(leg *self, const block *what)
 static int64_t reported(const rlc *own, const block *what, const rlc_sdu *whose, int64_t now)
 {
     if (whose->retransmitted > 1)
-        return now + own->is.status_prohibit;
-    return what->missed == NEVER ? NEVER : later(now, what->missed + own->is.status);
+        return now + own->is.status_prohibit_ns;
+    return what->missed == NEVER ? NEVER : later(now, what->missed + own->is.status_ns);
 }
 
 /* Let RLC send again what HARQ gave up. */
@@ -248,8 +252,8 @@ static void report(leg *self, int64_t now)
         return;
     shown->slot_before = last;
     shown->bits_before = shown->bits;
-    shown->slot = following(own->other, later(now, last + own->is.status_prohibit));
-    shown->bits = own->is.status_bits + own->is.nack_bits * own->nacks;
+    shown->slot = following(own->other, later(now, last + own->is.status_prohibit_ns));
+    shown->bits = STATUS_BITS + NACK_BITS * own->nacks;
     own->nacks = 0;
 }
 
@@ -303,16 +307,16 @@ static int64_t heard(leg *self, int64_t now)
     const drx_cycles *drx = &self->rlc->is.drx;
     int64_t time = since_origin(self, now), latest = activity(self, now), asleep, changes, moment;
 
-    if (latest != INT64_MIN && time < since_origin(self, latest) + drx->inactivity)
+    if (latest != INT64_MIN && time < since_origin(self, latest) + drx->inactivity_ns)
         return now;
-    asleep = latest == INT64_MIN ? INT64_MIN : since_origin(self, latest) + drx->inactivity;
-    changes = asleep == INT64_MIN ? asleep : asleep + drx->short_cycle * drx->short_cycles;
+    asleep = latest == INT64_MIN ? INT64_MIN : since_origin(self, latest) + drx->inactivity_ns;
+    changes = asleep == INT64_MIN ? asleep : asleep + drx->short_ns * drx->short_cycles;
     if (time < changes) {
-        moment = listening(time, drx->short_cycle, drx->on);
+        moment = listening(time, drx->short_ns, drx->on_ns);
         if (moment < changes)
             return now + moment - time;
     }
-    return now + listening(later(time, changes), drx->cycle, drx->on) - time;
+    return now + listening(later(time, changes), drx->cycle_ns, drx->on_ns) - time;
 }
 
 /* Using a slot. */
@@ -358,7 +362,7 @@ static segment_ring next_segments(leg *self, int64_t room, int64_t begin)
 static void miss(rlc *own, const block *decoded, int64_t begin, int64_t now)
 {
     harq_miss(&own->harq, decoded->first, begin);
-    sdus_miss(&own->sdus, decoded->first, later(now, begin + own->is.status));
+    sdus_miss(&own->sdus, decoded->first, later(now, begin + own->is.status_ns));
 }
 
 /* Learn what became of a block. */
@@ -432,8 +436,8 @@ static int64_t join(leg *self, carried what, int size, int lost, int ecn, int64_
 {
     sdus *of = &self->rlc->sdus;
 
-    if ((self->grant || self->rlc->is.sr || self->rlc->is.drx.cycle) && ready(self) == NEVER)
-        self->rlc->granted = requested(self, self->rlc->is.drx.cycle ? heard(self, now) : now) + self->grant;
+    if ((self->is.grant_ns || self->rlc->is.sr_ns || self->rlc->is.drx.cycle_ns) && ready(self) == NEVER)
+        self->rlc->granted = requested(self, self->rlc->is.drx.cycle_ns ? heard(self, now) : now) + self->is.grant_ns;
     sdus_join(of, (rlc_sdu){.what = what, .number = self->joined, .size = size, .pushed = now, .lost = lost, .ecn = ecn});
     if (self->counters.queue_packets <= 2) /* behind an SDU that is partly sent, discardTimer has a new first */
         plan(self);
@@ -513,12 +517,12 @@ void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_rand
     made->own = (leg_shown){INT64_MIN, 0, INT64_MIN, 0, INT64_MIN, 0};
     made->shown = &made->own;
     made->begin = made->wake = NEVER;
-    for (int64_t slot = 0; slot <= is->tdd.count && is->tdd.count; slot++)
+    for (int64_t slot = 0; slot <= is->tdd.slots && is->tdd.slots; slot++)
         made->starts[slot] =
-            narrow((wide)is->slot * is->tdd.count * is->tdd.before[slot] / is->tdd.before[is->tdd.count]);
+            narrow((wide)is->slot_ns * is->tdd.slots * is->tdd.before[slot] / is->tdd.before[is->tdd.slots]);
     sdus_begin(&made->sdus, self, is);
     self->rlc = made;
-    self->slot_lead = is->slot_lead;
+    self->slot_lead = is->slot_lead_ns;
     self->kind = &rlc_leg;
 }
 

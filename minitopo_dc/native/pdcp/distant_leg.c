@@ -12,7 +12,7 @@ distant_leg *distant_new(const flow_control *control, const uint32_t *random, co
     self->header = header;
     self->due = NEVER;
     self->polled = -1;
-    self->mean_delay = leg_mean_delay(of) + control->delay + control->jitter / 2;
+    self->mean_delay = leg_mean_delay(of) + control->mean_delay_ns;
     return self;
 }
 
@@ -47,7 +47,7 @@ static int64_t cross(distant_leg *self, direction *way, int size, int64_t now)
     const flow_control *control = &self->control;
     int64_t at = now;
 
-    if (control->rate_bps) {
+    if (control->rate_bps != NEVER) {
         wide bits = (wide)(FRAME_BYTES + size) * 8;
 
         at = way->free = later(now, way->free) + (int64_t)wide_ceil_div(bits * NS_PER_S, control->rate_bps);
@@ -76,10 +76,10 @@ static int send_down(distant_leg *self, pdu what, int size, int64_t now)
 /* LegNode._desired_bytes of pdcp/transmitting/flow_control.py. */
 static int64_t desired_bytes(const flow_control *control, leg *of, int64_t now)
 {
-    int64_t desired = leg_bytes_within(of, now, control->desired);
+    int64_t desired = leg_bytes_within(of, now, control->desired_ns);
 
-    if (control->fill >= 0)
-        desired = earlier(desired, leg_bytes_within(of, now, 2 * (control->delay + control->jitter)) + control->fill);
+    if (control->fill != NEVER)
+        desired = earlier(desired, leg_bytes_within(of, now, control->round_trip_ns) + control->fill);
     return later(desired, MIN_BYTES);
 }
 
@@ -111,7 +111,7 @@ static int is_due(distant_leg *self, const outstanding_pdus *inside, int64_t now
         self->due = begin + interval * ((now - begin) / interval + 1);
         return 1;
     }
-    return self->control.status_bytes && inside->gone_bytes - self->reported_bytes >= self->control.status_bytes;
+    return inside->gone_bytes - self->reported_bytes >= self->control.status_bytes;
 }
 
 static void receive_frame(distant_leg *self, leg *of, outstanding_pdus *inside, const frame *what)
@@ -147,12 +147,12 @@ static void serve(distant_leg *self, in_flight *what)
 static int64_t room_from(const distant_leg *self)
 {
     const flow_control *control = &self->control;
-    int64_t delay = control->delay + control->jitter / 2, bps = self->has_status ? self->status.desired_bps : 0;
+    int64_t delay = control->mean_delay_ns, bps = self->has_status ? self->status.desired_bps : 0;
     int64_t moment = 0, packets = control->fill_packets, sent = (int64_t)flight_ring_count(&self->sent);
 
-    if (control->fill_bytes >= 0 && bps)
+    if (control->fill_bytes != NEVER && bps)
         moment = self->idle - service(control->fill_bytes, bps) - delay;
-    if (packets && sent >= packets)
+    if (sent >= packets)
         moment = later(moment, flight_ring_at(&self->sent, (uint64_t)(sent - packets))->end - delay);
     return moment;
 }
@@ -173,7 +173,7 @@ static void take_status(distant_leg *self, delivery_status status, int64_t now)
     range_ring_free(&self->status.lost);
     self->status = status;
     self->has_status = 1;
-    self->idle = now - self->control.delay - self->control.jitter / 2;
+    self->idle = now - self->control.mean_delay_ns;
     for (uint64_t left = flight_ring_count(&self->sent); left; left--) {
         in_flight what = flight_ring_pop(&self->sent);
 
@@ -213,7 +213,7 @@ int64_t distant_backlog(const distant_leg *self, int64_t now)
 
 int64_t distant_drain(const distant_leg *self, int64_t now, int64_t more)
 {
-    int64_t bps = rate(self), delay = self->control.delay + self->control.jitter / 2;
+    int64_t bps = rate(self), delay = self->control.mean_delay_ns;
 
     if (!bps)
         return NEVER;
@@ -244,7 +244,7 @@ void distant_settle(distant_leg *self, leg *of, outstanding_pdus *inside, int64_
 
 int distant_send(distant_leg *self, pdu what, int64_t now)
 {
-    int64_t due = now + self->control.delay + self->control.jitter / 2;
+    int64_t due = now + self->control.mean_delay_ns;
     in_flight known = {++self->number, due, due, what.size};
     int sent;
 
@@ -279,7 +279,7 @@ int64_t distant_next_timeout(const distant_leg *self, leg *of, const outstanding
         moment = earlier(moment, frame_ring_at(&self->down, 0)->arrives);
     if (status_ring_count(&self->up))
         moment = earlier(moment, status_ring_at(&self->up, 0)->arrives);
-    if (self->due != NEVER && self->control.status_bytes && outstanding_ring_count(&inside->pdus))
+    if (self->due != NEVER && self->control.status_bytes != NEVER && outstanding_ring_count(&inside->pdus))
         moment = earlier(moment, leg_service_end(of, now));
     return moment;
 }

@@ -31,13 +31,6 @@ void feedback_end(feedback *self);
 /* PDUs of one bearer in a leg's queue. */
 
 typedef struct {
-    void *sdu;
-    int64_t count;
-    int leg, size;
-    int64_t arrived; /* from upper layers */
-} pdu;
-
-typedef struct {
     int64_t number; /* of the packet in the leg's queue */
     int64_t count;
     int size;
@@ -166,7 +159,8 @@ struct transmit {
     feedback *heard; /* NULL: no reports */
     bearer_leg access[MAX_LEGS];
     pdu_ring waiting; /* with numbers if `early` */
-    int64_t buffer_packets, buffer_bytes, discard, waiting_bytes;
+    sdu_buffer buffer;
+    int64_t waiting_bytes;
     int64_t reached; /* PDUs that have come to their legs */
     int64_t mark_above; /* ns that an SDU is expected to wait, NEVER: none is marked */
     int answer[MAX_LEGS], answered; /* the policy's legs, until one of them takes the first SDU */
@@ -174,9 +168,6 @@ struct transmit {
     sdu_ring expired; /* where nobody releases them */
     transmit_counters counters;
 };
-
-/* 0: dropped, and released. */
-int transmit_push(transmit *self, void *sdu, int size, int64_t now);
 
 /* Split policies: which legs a PDU takes, and what they see of the legs (LegView of pdcp/policies/view.py).
  * Twins of pdcp/policies, which have the rules. */
@@ -276,10 +267,5 @@ struct receive {
     packet_ring ready;
     receive_counters counters;
 };
-
-/* 0: discarded. `sn` may be any number that ends in it; `count` is that of its sender, -1: nobody knows it. */
-int receive_push(receive *self, int64_t sn, int64_t count, void *sdu, int leg, int64_t now);
-/* Move what is due into `ready`. */
-void receive_settle(receive *self, int64_t now);
 
 #endif

@@ -214,12 +214,12 @@ static void restart(receive *self, int64_t now)
 }
 
 /* Clause 5.2.2.2, for each expiry up to `now`, at its own time. */
-void receive_settle(receive *self, int64_t now)
+static void settle(receive *self, int64_t now)
 {
     while (now >= self->expires) {
         int64_t end = self->expires;
 
-        self->counters.expiries++;
+        self->counters.t_reordering_expiries++;
         self->deliv = give_up_before(self, self->reord, end);
         restart(self, end);
     }
@@ -307,7 +307,7 @@ int receive_push(receive *self, int64_t sn, int64_t count, void *sdu, int leg, i
     int kept;
 
     self->counters.pdus[leg]++;
-    receive_settle(self, now);
+    settle(self, now);
     ahead = (sn - self->deliv) & self->mask;
     if (self->off || (!ahead && !self->stored)) { /* the usual case: in order, none waits */
         packet_ring_push(&self->ready, sdu);
@@ -325,6 +325,15 @@ int receive_push(receive *self, int64_t sn, int64_t count, void *sdu, int leg, i
         give_up_what_all_legs_passed(self, now);
     }
     return kept;
+}
+
+int receive_poll(receive *self, int64_t now, void **sdu)
+{
+    settle(self, now);
+    if (!packet_ring_count(&self->ready))
+        return 0;
+    *sdu = packet_ring_pop(&self->ready);
+    return 1;
 }
 
 int64_t receive_next_timeout(const receive *self)

@@ -86,14 +86,14 @@ static int is_full(const transmit *self, int size)
 
     for (int leg = 0; leg < self->legs; leg++)
         packets += bearer_leg_queued(&self->access[leg], &bytes);
-    return packets >= self->buffer_packets || bytes > self->buffer_bytes;
+    return packets >= self->buffer.limit.packets || bytes > self->buffer.limit.bytes;
 }
 
 static int64_t discard_end(const transmit *self)
 {
-    if (self->discard == NEVER || !pdu_ring_count(&self->waiting))
+    if (self->buffer.discard_timer == NEVER || !pdu_ring_count(&self->waiting))
         return NEVER;
-    return pdu_ring_at(&self->waiting, 0)->arrived + self->discard;
+    return pdu_ring_at(&self->waiting, 0)->arrived + self->buffer.discard_timer;
 }
 
 static pdu pop_waiting(transmit *self)
@@ -254,6 +254,22 @@ void transmit_settle(transmit *self, int64_t now)
     do /* again where a node has answered at once */
         poll_legs(self, now);
     while (!self->failed && !pdu_ring_count(&self->ready) && self->wake <= now);
+}
+
+int transmit_poll(transmit *self, pdu *what)
+{
+    if (!pdu_ring_count(&self->ready))
+        return 0;
+    *what = pdu_ring_pop(&self->ready);
+    return 1;
+}
+
+int transmit_dropped(transmit *self, void **sdu)
+{
+    if (!sdu_ring_count(&self->expired))
+        return 0;
+    *sdu = sdu_ring_pop(&self->expired);
+    return 1;
 }
 
 int64_t transmit_next_timeout(const transmit *self)

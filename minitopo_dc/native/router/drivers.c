@@ -61,11 +61,6 @@ leg_driver *router_leg(router *self, leg *of, int number)
     return made;
 }
 
-const uncarried *leg_driver_uncarried(const leg_driver *self)
-{
-    return &self->uncarried;
-}
-
 void leg_driver_rearm(leg_driver *self)
 {
     timer_set(&self->timer, leg_next_timeout(self->leg));
@@ -84,8 +79,10 @@ void leg_driver_push(leg_driver *self, void *packet, int64_t number, int size)
 
 static void put_on_legs(transmit_driver *self)
 {
-    while (pdu_ring_count(&self->entity->ready))
-        self->of->put(self, pdu_ring_pop(&self->entity->ready));
+    pdu next;
+
+    while (transmit_poll(self->entity, &next))
+        self->of->put(self, next);
 }
 
 /* Put on the legs what they take now. */
@@ -121,11 +118,6 @@ transmit_driver *router_transmit(router *self, transmit *entity, leg_driver **le
     return made;
 }
 
-const uncarried *transmit_driver_uncarried(const transmit_driver *self)
-{
-    return &self->uncarried;
-}
-
 void transmit_driver_push(transmit_driver *self, void *sdu, int size)
 {
     transmit_push(self->entity, sdu, size, self->of->now);
@@ -147,10 +139,10 @@ void transmit_driver_changed(transmit_driver *self, int64_t now)
 static void deliver(void *owner)
 {
     receive_driver *self = owner;
+    void *sdu;
 
-    receive_settle(self->entity, self->of->now);
-    while (packet_ring_count(&self->entity->ready) && !self->of->failed)
-        self->delivered_bytes += self->of->deliver(packet_ring_pop(&self->entity->ready));
+    while (!self->of->failed && receive_poll(self->entity, self->of->now, &sdu))
+        self->delivered_bytes += self->of->deliver(sdu);
     timer_set(&self->timer, receive_next_timeout(self->entity));
 }
 
@@ -173,11 +165,6 @@ receive_driver *router_receive(router *self, receive *entity, const int *keys, i
     begin(self, &made->timer, deliver, made, 0);
     router_own(self, made, receive_driver_free);
     return made;
-}
-
-const uncarried *receive_driver_uncarried(const receive_driver *self)
-{
-    return &self->uncarried;
 }
 
 int64_t receive_driver_bytes(const receive_driver *self)

@@ -47,6 +47,7 @@ struct router {
 };
 
 struct leg_driver {
+    uncarried uncarried; /* on real packets only */
     router *of;
     leg *leg;
     int number;
@@ -54,19 +55,19 @@ struct leg_driver {
     /* On real packets only. */
     int raw[2];       /* sockets for what is the element's own, of IPv4 and IPv6; -1: none */
     capture *capture; /* or NULL */
-    uncarried uncarried;
 };
 
 struct transmit_driver {
+    uncarried uncarried;
     router *of;
     transmit *entity;
     leg_driver *legs[MAX_LEGS];
     timer timer;
     capture_form forms[MAX_LEGS];
-    uncarried uncarried;
 };
 
 struct receive_driver {
+    uncarried uncarried;
     router *of;
     receive *entity;
     int legs, keys[MAX_LEGS];
@@ -74,7 +75,6 @@ struct receive_driver {
     timer timer;
     capture *captures[MAX_LEGS]; /* or NULL */
     capture_form forms[MAX_LEGS];
-    uncarried uncarried;
 };
 
 static inline void timer_begin(timer *self, router *of, void (*fire)(void *owner), void *owner)

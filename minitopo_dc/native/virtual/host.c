@@ -71,11 +71,6 @@ static int send_left(host *self)
     return 1;
 }
 
-static int64_t python_step(host *self, int why)
-{
-    return self->of->calls.step(self->handle, why);
-}
-
 static int64_t next_timeout(const host *self)
 {
     uint64_t wake = self->state->wake;
@@ -110,15 +105,15 @@ static int64_t step(host *self, int64_t now)
     if (self->ended)
         return NEVER;
     if (has_events)
-        return python_step(self, STEP_EVENTS);
+        return python_step(self->handle, STEP_EVENTS);
     if (now >= self->due)
-        return python_step(self, STEP_DUE);
+        return python_step(self->handle, STEP_DUE);
     sent = self->send(self->endpoint, now_us);
     if (sent < 0)
-        return python_step(self, STEP_SEND_FAILED);
+        return python_step(self->handle, STEP_SEND_FAILED);
     if (!send_left(self))
-        return python_step(self, STEP_NO_WAY);
-    return sent > 0 ? python_step(self, STEP_EVENTS) : next_timeout(self);
+        return python_step(self->handle, STEP_NO_WAY);
+    return sent > 0 ? python_step(self->handle, STEP_EVENTS) : next_timeout(self);
 }
 
 static void run(void *owner)

@@ -19,7 +19,7 @@ void packet_release(void *shared)
     self->next = of->unused;
     of->unused = self;
     if (self->token >= 0 && !of->router.closing)
-        of->calls.forget(of->handle, self->token);
+        python_forget(of->handle, self->token);
 }
 
 static packet *unused_packet(network *self)
@@ -148,7 +148,7 @@ static void reach_destination(flow *self, held *what)
         self->take(self->to, crossed);
         return;
     }
-    self->of->calls.deliver(self->of->handle, (crossed->original ? crossed->original : crossed)->token, crossed->ecn);
+    python_deliver(self->of->handle, (crossed->original ? crossed->original : crossed)->token, crossed->ecn);
     packet_release(crossed);
 }
 
@@ -294,13 +294,12 @@ static int deliver(void *sdu)
     return size;
 }
 
-network *network_new(int64_t now, python_calls calls, void *handle)
+network *network_new(int64_t now, void *handle)
 {
     network *self = zeroed(1, sizeof(*self));
 
     self->router = (router){.now = now, .packets = {packet_keep, packet_release, packet_ecn, packet_mark}, .wake = events_push,
                             .leave = flow_leave, .put = put, .deliver = deliver};
-    self->calls = calls;
     self->handle = handle;
     return self;
 }
@@ -320,33 +319,24 @@ void network_free(network *self)
     free(self);
 }
 
-router *network_router(network *self)
-{
-    return &self->router;
-}
-
 /* Timers whose moments Python sets, and that fire in Python. */
 
 struct python_timer {
-    network *of;
     void *handle;
     timer timer;
 };
 
-static void python_fire(void *owner)
+static void timer_fire(void *owner)
 {
-    python_timer *self = owner;
-
-    self->of->calls.fire(self->handle);
+    python_fire(((python_timer *)owner)->handle);
 }
 
 python_timer *network_timer(network *self, void *handle)
 {
     python_timer *made = zeroed(1, sizeof(*made));
 
-    made->of = self;
     made->handle = handle;
-    timer_begin(&made->timer, &self->router, python_fire, made);
+    timer_begin(&made->timer, &self->router, timer_fire, made);
     router_own(&self->router, made, free);
     return made;
 }

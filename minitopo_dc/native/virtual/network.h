@@ -7,6 +7,12 @@
 
 #define MAX_BYTES 1600 /* of a datagram that is carried itself: MAX_DATAGRAM of picoquic's helper */
 
+/* What Python does; the first argument is the network's, the timer's, or the host's own handle. */
+void python_fire(void *timer);
+void python_deliver(void *network, int64_t token, int ecn);
+void python_forget(void *network, int64_t token);
+int64_t python_step(void *host, int why); /* when to step again */
+
 /* Bytes, or what Python has: then `token` is not below 0. */
 typedef struct packet {
     struct packet *next, *made_before; /* of those in no use; of all */
@@ -35,7 +41,6 @@ struct network {
     router router; /* the first member */
     events events;
     int stopping; /* after the current event */
-    python_calls calls;
     void *handle;
     packet *unused, *made;
 };

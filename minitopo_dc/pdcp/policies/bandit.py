@@ -106,13 +106,13 @@ class BanditPolicy:
         loss_cost: float = 1,  # a lost byte takes one that was delivered
         wait_ms: float = 200,  # t-Reordering of the papers (thesis, table 4.3)
     ) -> None:
-        self._epoch = checked_number("bandit", "epoch_ms", epoch_ms, 2) * NS_PER_MS
-        discount = checked_number("bandit", "discount", discount, 0.01, 1)
-        exploration = checked_number("bandit", "exploration", exploration, 0)
-        self._loss_cost = checked_number("bandit", "loss_cost", loss_cost, 0)
-        self._wait = checked_number("bandit", "wait_ms", wait_ms, 1) * NS_PER_MS
+        self._epoch = checked_number("epoch_ms", epoch_ms, 2) * NS_PER_MS
+        discount = checked_number("discount", discount, 0.01, 1)
+        exploration = checked_number("exploration", exploration, 0)
+        self._loss_cost = checked_number("loss_cost", loss_cost, 0)
+        self._wait = checked_number("wait_ms", wait_ms, 1) * NS_PER_MS
         if not isinstance(seed, int) or isinstance(seed, bool):
-            raise PolicyError(f"split policy 'bandit': seed is {seed!r}, must be a whole number")
+            raise PolicyError(f"seed is {seed!r}, must be a whole number")
         self._ratios = ratios(legs)
         self._bandit = DiscountedUcb(
             len(self._ratios),

@@ -97,7 +97,7 @@ class ThresholdPolicy:
         # standard's own default is infinity, no split at all.
         threshold_bytes: int | Literal["infinity"] = 51_200,
     ) -> None:
-        self._primary = checked_whole("threshold", "primary", primary, 1, legs) - 1
+        self._primary = checked_whole("primary", primary, 1, legs) - 1
         self._threshold = _checked_threshold(threshold_bytes)
         self._any = LeastDelayPolicy(legs)
         self._one = (self._primary,)
@@ -120,7 +120,7 @@ def _checked_threshold(threshold: int | str) -> int | None:
         return None
     if isinstance(threshold, bool) or threshold not in SPLIT_THRESHOLDS:
         raise PolicyError(
-            f"split policy 'threshold': threshold_bytes is {threshold!r}, must be one of "
+            f"threshold_bytes is {threshold!r}, must be one of "
             f"{', '.join(map(str, SPLIT_THRESHOLDS))}, infinity"
         )
     return int(threshold)

@@ -38,28 +38,27 @@ from minitopo_dc.pdcp.policies.view import LegView
 from minitopo_dc.registry import Registry, failure_words
 
 
-def checked_number(policy: str, name: str, value: Any, low: float, high: float = math.inf) -> float:
+def checked_number(name: str, value: Any, low: float, high: float = math.inf) -> float:
     """Return `value` if it is a finite number from `low` to `high`.
 
     Raises:
-        PolicyError: it is not; the message names policy, parameter and range.
+        PolicyError: it is not; the message names the parameter and the range.
     """
     known = isinstance(value, int | float) and not isinstance(value, bool)
     if not known or not math.isfinite(value) or not low <= value <= high:
-        raise _refused(policy, f"{name} is {value!r}, must be a number", low, high)
+        raise PolicyError(f"{name} is {value!r}, must be a number {_range(low, high)}")
     return float(value)
 
 
-def checked_whole(policy: str, name: str, value: Any, low: int, high: float = math.inf) -> int:
+def checked_whole(name: str, value: Any, low: int, high: float = math.inf) -> int:
     """Return `value` if it is a whole number from `low` to `high`; else raise PolicyError."""
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise _refused(policy, f"{name} is {value!r}, must be a whole number", low, high)
+        raise PolicyError(f"{name} is {value!r}, must be a whole number {_range(low, high)}")
     return value
 
 
-def _refused(policy: str, what: str, low: float, high: float) -> PolicyError:
-    allowed = f">= {low:g}" if high == math.inf else f"from {low:g} to {high:g}"
-    return PolicyError(f"split policy {policy!r}: {what} {allowed}")
+def _range(low: float, high: float) -> str:
+    return f">= {low:g}" if high == math.inf else f"from {low:g} to {high:g}"
 
 
 NEEDS = ("reports", "flow_control", "echoes")
@@ -178,8 +177,8 @@ def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
         raise PolicyError(f"split policy {name!r}: {what}; its parameters: {allowed}") from None
     try:
         policy = factory(legs, **parameters)
-    except PolicyError:
-        raise
+    except PolicyError as error:
+        raise PolicyError(f"split policy {name!r}: {error}") from None
     except Exception as error:
         raise policy_failure(factory, error) from error
     legs_of = policy.legs
@@ -286,7 +285,7 @@ class BatchPolicy:
         batch: int = 100,  # thesis table 4.3, default
         ratio: Sequence[float] | None = None,  # None: equal, thesis table 4.3, default 50 / 50
     ) -> None:
-        batch = checked_whole("batch", "batch", batch, 1)
+        batch = checked_whole("batch", batch, 1)
         self.shares = _shares(batch, _checked_ratio(ratio, legs))
         """Packets of a cycle on each leg."""
         turns = ((leg,) for leg, share in enumerate(self.shares) for _ in range(share))
@@ -325,7 +324,7 @@ def _shares(batch: int, ratio: Sequence[Fraction]) -> list[int]:
 def _checked_ratio(ratio: Sequence[float] | None, legs: int) -> list[Fraction]:
     if ratio is None:
         return [Fraction(1)] * legs
-    fault = f"split policy 'batch': ratio is {ratio!r}, must be"
+    fault = f"ratio is {ratio!r}, must be"
     if isinstance(ratio, str) or not isinstance(ratio, Sequence) or len(ratio) != legs:
         raise PolicyError(f"{fault} a list of {legs} numbers, one per leg")
     if not all(isinstance(part, (int, float)) and 0 <= part < math.inf for part in ratio):

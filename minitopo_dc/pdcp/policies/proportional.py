@@ -32,8 +32,8 @@ class ProportionalPolicy:
         time_constant_ms: float = 200,  # measured: docs/measurements/policies.md
         floor_percent: float = 1,  # one packet in a hundred, the papers' batch (thesis, table 4.3)
     ) -> None:
-        constant = checked_number("proportional", "time_constant_ms", time_constant_ms, 1)
-        floor = checked_number("proportional", "floor_percent", floor_percent, 0.01, 100 / legs)
+        constant = checked_number("time_constant_ms", time_constant_ms, 1)
+        floor = checked_number("floor_percent", floor_percent, 0.01, 100 / legs)
         self.rates = DeliveryRates(legs, time_constant=constant * NS_PER_MS, floor=floor / 100)
         """What the legs are found to deliver."""
         self._robin = DeficitRoundRobin(legs)

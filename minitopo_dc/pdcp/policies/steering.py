@@ -92,15 +92,15 @@ class SteeringPolicy:
     def _steer(self, size: int, available: Sequence[int]) -> tuple[int, ...]:
         raise NotImplementedError
 
-    def _by_priority(self, policy: str, primary: int) -> tuple[int, ...]:
-        first = checked_whole(policy, "primary", primary, 1, len(self._legs)) - 1
+    def _by_priority(self, primary: int) -> tuple[int, ...]:
+        first = checked_whole("primary", primary, 1, len(self._legs)) - 1
         return (first, *(leg for leg in self._legs if leg != first))
 
 
-def _limit(policy: str, limit_ms: float | None) -> float | None:
+def _limit(limit_ms: float | None) -> float | None:
     if limit_ms is None:
         return None
-    return checked_number(policy, "max_rtt_ms", limit_ms, 0) * NS_PER_MS
+    return checked_number("max_rtt_ms", limit_ms, 0) * NS_PER_MS
 
 
 @split_policy("active-standby")
@@ -109,7 +109,7 @@ class ActiveStandbyPolicy(SteeringPolicy):
 
     def __init__(self, legs: int, *, primary: int = 1) -> None:  # the leg of a client's address
         super().__init__(legs)
-        self._order = self._by_priority("active-standby", primary)
+        self._order = self._by_priority(primary)
 
     def _steer(self, size: int, available: Sequence[int]) -> tuple[int, ...]:  # noqa: ARG002
         return (next(leg for leg in self._order if leg in available),)
@@ -148,9 +148,9 @@ class LoadBalancingPolicy(SteeringPolicy):
         super().__init__(legs, per=per)
         given = [1.0] * legs if weights is None else list(weights)
         if len(given) != legs:
-            raise PolicyError(f"split policy 'load-balancing': weights must be {legs} numbers")
-        self._weights = [checked_number("load-balancing", "weights", one, 0.01) for one in given]
-        self._limit = _limit("load-balancing", max_rtt_ms)
+            raise PolicyError(f"weights must be {legs} numbers")
+        self._weights = [checked_number("weights", one, 0.01) for one in given]
+        self._limit = _limit(max_rtt_ms)
         self._robin = DeficitRoundRobin(legs)
 
     def _steer(self, size: int, available: Sequence[int]) -> tuple[int, ...]:
@@ -175,8 +175,8 @@ class PriorityBasedPolicy(SteeringPolicy):
         max_rtt_ms: float | None = None,  # None: `CONGESTED`
     ) -> None:
         super().__init__(legs)
-        self._order = self._by_priority("priority-based", primary)
-        self._limit = _limit("priority-based", max_rtt_ms)
+        self._order = self._by_priority(primary)
+        self._limit = _limit(max_rtt_ms)
 
     def _steer(self, size: int, available: Sequence[int]) -> tuple[int, ...]:  # noqa: ARG002
         order = [leg for leg in self._order if leg in available]

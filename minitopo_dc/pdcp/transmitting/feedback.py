@@ -27,6 +27,10 @@ MAX_REMEMBERED = 1 << 18
 """PDUs a leg whose COUNTs are remembered until a report: as many as 18 bits of SN tell apart."""
 
 
+TAKEN, STALE, MALFORMED = range(3)
+"""What becomes of a report, by the numbers of `pdcp/pdcp.h`."""
+
+
 class Feedback:
     """Turns the receiver's reports into counts of each leg's delivered and lost PDUs.
 
@@ -41,7 +45,7 @@ class Feedback:
         """The latest status report, its COUNTs whole; None before the first."""
         self.status_at: int | None = None
         """When it came (ns); another time tells that there is a new one."""
-        self._received = self._stale = self._malformed = 0
+        self._counted = [0, 0, 0]
         self.number = 0
         """Number of the latest report; 0 before the first."""
         self.reported_at: int | None = None
@@ -59,25 +63,26 @@ class Feedback:
     def push(self, data: bytes, now: int) -> None:
         """Take in the bytes of a report that arrived at `now` (ns), or count them as malformed."""
         try:
-            report = self._possible(decode_report(data, len(self._sent)))
+            self._counted[self._take(decode_report(data, len(self.reports)), now)] += 1
         except PduError:
-            self._malformed += 1
-            return
-        if report.number <= self.number:
-            self._stale += 1
-        else:
-            self._received += 1
-            self.number, self.reported_at = report.number, now
-            self.reports = [
-                _leg_report(leg, sent.up_to(leg.next_count), now)
-                for leg, sent in zip(report.legs, self._sent, strict=True)
-            ]
-            if report.status is not None:
-                self.status, self.status_at = report.status, now
+            self._counted[MALFORMED] += 1
 
-    def counts(self) -> tuple[int, int, int]:
+    def counts(self) -> tuple[int, ...]:
         """Return how many reports were used, stale (overtaken, or copies) and malformed."""
-        return self._received, self._stale, self._malformed
+        return tuple(self._counted)
+
+    def _take(self, report: Report, now: int) -> int:
+        report = self._possible(report)
+        if report.number <= self.number:
+            return STALE
+        self.number, self.reported_at = report.number, now
+        self.reports = [
+            _leg_report(leg, sent.up_to(leg.next_count), now)
+            for leg, sent in zip(report.legs, self._sent, strict=True)
+        ]
+        if report.status is not None:
+            self.status, self.status_at = report.status, now
+        return TAKEN
 
     def _possible(self, report: Report) -> Report:
         """Return the report with full COUNTs, none of which lies beyond those that were sent.

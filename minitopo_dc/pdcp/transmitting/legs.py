@@ -181,6 +181,8 @@ class BearerLeg(LegView, Generic[T]):
     not run dry.
     """
 
+    may_wait = False
+
     def __init__(self, number: int, queue: LegQueue, bearer: BearerLegs[T]) -> None:
         """Make the bearer's side of its leg `number`."""
         self._state: LegState = queue
@@ -190,6 +192,7 @@ class BearerLeg(LegView, Generic[T]):
         """PDUs in its queue, as of the last `settle`."""
         self._bearer = bearer
         self._failures, self._waiting = bearer.failures, bearer.waiting
+        self.may_wait = bearer.waiting is not None
         self._sent: list[Pdu[T]] = []
         self._settled = self._serves = True
 
@@ -225,11 +228,6 @@ class BearerLeg(LegView, Generic[T]):
         if self._waiting is None:
             return not self.has_failed and self._state.has_room(now=now, size=size)
         return not self.has_failed and self.accepts(now=now, size=size)
-
-    @property
-    def may_wait(self) -> bool:
-        """Return whether an SDU for which no leg is named waits."""
-        return self._waiting is not None
 
     def credit_bytes(self, *, now: int) -> int | None:  # noqa: ARG002  (LegView's)
         """Return None, as a leg beside its entity does not ask for bytes."""

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
-from minitopo_dc.link.cell_scheduler import SchedulerError
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.real.element.loop import ElementError, RealLoop
 from minitopo_dc.real.element.native import RealNativeElement, RealNativeLoop
@@ -35,8 +35,8 @@ def main(arguments: list[str]) -> int:
     try:
         with ExitStack() as stack:
             _run(stack, dict(zip(files, [None, *map(int, pids)], strict=True)))
-    except (SettingsError, PolicyError, SchedulerError, ElementError) as error:
-        of_ones_own = isinstance(error, (PolicyError, SchedulerError))  # while it runs
+    except (InputError, PolicyError, ElementError) as error:
+        of_ones_own = not isinstance(error, (SettingsError, ElementError))  # while it runs
         print(f"{' '.join(files)}: {error}" if of_ones_own else error, file=sys.stderr)  # noqa: T201
         return 1 if isinstance(error, ElementError) else 2
     except OSError as error:

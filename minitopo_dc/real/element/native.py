@@ -58,7 +58,7 @@ class RealNativeLoop(RealLoop):
         made = self.lib.element_new(self.queues.fileno())
         self.pointer = self._ffi.gc(made, self.lib.element_free)
         """The element in C."""
-        self.router = self.lib.element_router(made)
+        self.router = self._ffi.cast("router *", made)
         self._files: dict[int, Path] = {}
 
     def capture(self, file: CaptureFile) -> Any:
@@ -125,10 +125,9 @@ class NativeCaptures:
         self._files = capture_files(settings, offset)
         self._captures = {leg: loop.capture(file) for leg, file in self._files.items()}
 
-    def departures(self, leg: int, driver: Any) -> None:
-        """Capture what leaves on a leg, whose driver in C this is."""
-        if self._outbound is not None:
-            self._lib.element_leg_capture(driver, self._captures[leg])
+    def departures(self, leg: int) -> Any:
+        """Return the capture in C of what leaves on a leg, or NULL."""
+        return self._captures.get(leg, library().ffi.NULL)
 
     def outbound(self, bearer: TransmitBearer, driver: Any) -> None:
         """Let PDUs that leave be known for a bearer's, whose driver in C this is."""
@@ -187,8 +186,8 @@ class RealNativeElement(RealElement):
         injector = self._injectors[leg.leg] = Injector(leg.leg)
         versions = self._settings.ip_versions
         sockets = [injector.descriptor(n) if n in versions else -1 for n in IP_VERSIONS]
-        self._loop.lib.element_leg_raw(driver.pointer, *sockets)
-        self._captures.departures(leg.leg, driver.pointer)
+        capture = self._captures.departures(leg.leg)
+        self._loop.lib.element_leg_out(driver.pointer, *sockets, capture)
         return driver
 
     def _departures(self, driver: Any, copy: int) -> int:
@@ -223,29 +222,17 @@ class RealNativeElement(RealElement):
         return lambda data, now: send(pointer, data, len(data), now)
 
     def _uncarried(self) -> Mapping[tuple[str, int], Mapping[str, int]]:
-        lib = self._loop.lib
-        legs = {
-            ("legs", number): _counts(lib.leg_driver_uncarried(driver.pointer), UNNUMBERED[:1])
-            for number, driver in self._legs.items()
+        return {
+            **{("legs", n): counts(driver, UNNUMBERED[:1]) for n, driver in self._legs.items()},
+            **{("transmit", it.bearer): counts(it, UNNUMBERED) for it in self._transmit},
+            **{("receive", it.bearer): counts(it, UNNUMBERED[:1]) for it in self._receive},
         }
-        senders = {
-            ("transmit", driver.bearer): _counts(
-                lib.transmit_driver_uncarried(driver.pointer), UNNUMBERED
-            )
-            for driver in self._transmit
-        }
-        receivers = {
-            ("receive", driver.bearer): _counts(
-                lib.receive_driver_uncarried(driver.pointer), UNNUMBERED[:1]
-            )
-            for driver in self._receive
-        }
-        return {**legs, **senders, **receivers}
 
     def _copies_refused(self) -> int:
-        counted = self._loop.lib.leg_driver_uncarried
-        return sum(int(counted(driver.pointer).refused) for driver in self._legs.values())
+        return sum(counts(it, ["refused"])["refused"] for it in self._legs.values())
 
 
-def _counts(counted: Any, names: Sequence[str]) -> dict[str, int]:
-    return {name: int(getattr(counted, name)) for name in names}
+def counts(driver: Any, names: Sequence[str]) -> dict[str, int]:
+    """Return what a driver in C has not carried, by the names of the reasons."""
+    uncarried = library().ffi.cast("uncarried *", driver.pointer)
+    return {name: int(getattr(uncarried, name)) for name in names}

@@ -160,9 +160,10 @@ def signs(run: Path) -> Signs:
         "waiting": reordering_wait_ms(run) / float(windows["smoothed_rtt_ms"].mean()),
         "needless": needless_falls(windows, losses_over_time(run), longest_wait_s(run)),
         "lost": packet_account(run).lost_share,
-        # The bytes of a call are those in time: a late frame would be the reason of itself.
+        # The bytes of a call are those in time: a late frame would be the reason of itself. Under
+        # load those of the answers count, and the legs carry the load.
         "bytes_per_byte": math.nan
-        if result.workload == "realtime"
+        if result.workload in ("realtime", "under-load")
         else leg_bytes_per_byte(run, result),
         "late": late,
         "idle": idle,

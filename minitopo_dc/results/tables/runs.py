@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -18,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.fields import SettingsError, read_yaml
 from minitopo_dc.fields.base import error_text
-from minitopo_dc.files import check_version
+from minitopo_dc.files import check_version, once_a_version
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import GIVEN
 from minitopo_dc.results.run_result import ATTEMPTS, NUMBERS, SETTINGS, RunResult
@@ -168,24 +167,14 @@ def load_result(directory: Path) -> RunResult:
         ResultError: it is missing or broken: the message names the file.
         DataModelError: the run has a version of the data model that this program does not read.
     """
-    path = directory / "result.json"
     check_version(directory)
-    try:
-        file = path.stat()
-    except (OSError, ValueError) as error:
-        raise ResultError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    return _load(directory, (file.st_ino, file.st_size, file.st_mtime_ns))
+    return _load(directory)
 
 
-@lru_cache(maxsize=10_000)
-def _load(directory: Path, _version: tuple[int, ...]) -> RunResult:
-    """Load a result through a cache, as several parts of a report ask for the same run."""
+@once_a_version(10_000, "result.json")
+def _load(directory: Path) -> RunResult:
+    """Load a result once, as several parts of a report ask for the same run."""
     return read_result(directory)
-
-
-def forget_results() -> None:
-    """Forget the results that were loaded, as their files are removed."""
-    _load.cache_clear()
 
 
 def read_result(directory: Path) -> RunResult:

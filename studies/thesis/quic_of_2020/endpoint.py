@@ -14,6 +14,7 @@ import functools
 import hashlib
 import json
 import math
+import socket
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -29,7 +30,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
 from minitopo_dc.runners.addresses import SERVER_NAME
-from minitopo_dc.runners.aioquic.server import LOW_WATER_BYTES
+from minitopo_dc.runners.aioquic.http3 import LOW_WATER_BYTES
 from minitopo_dc.runners.processes.udp_socket import Address
 from minitopo_dc.runners.quic import QuicOptions
 from minitopo_dc.workloads import Download
@@ -68,6 +69,15 @@ class Log2020:
 Transmit = Callable[[Any], int]
 """Sends what a connection has to send now; returns the number of bytes."""
 MS_PER_S = 1000
+
+
+def transmit(connection: Any, udp: socket.socket) -> int:
+    """Send what a connection has to send now; return the number of bytes."""
+    sent = 0
+    for data, address in connection.datagrams_to_send(time.monotonic()):
+        udp.sendto(data, address)
+        sent += len(data)
+    return sent
 
 
 def epoll_moment(timer: float | None, now: float) -> float | None:

@@ -10,12 +10,11 @@ from functools import partial
 from pathlib import Path
 
 from minitopo_dc.runners.addresses import address_family
-from minitopo_dc.runners.aioquic.connection import transmit
 from minitopo_dc.runners.base import Transfer
 from minitopo_dc.runners.processes.udp_socket import StopSignal, receive_batch, wait_readable
 from minitopo_dc.runners.quic import qlog_directory
 
-from .endpoint import BodyServer, Log2020
+from .endpoint import BodyServer, Log2020, transmit
 from .library import module
 from .runner import Options2020
 

@@ -18,13 +18,15 @@ import pytest
 from matplotlib.figure import Figure
 
 import minitopo_dc as dc
+from minitopo_dc import files
 from minitopo_dc.campaign.store import make_table
 from minitopo_dc.cli import explore as package
 from minitopo_dc.cli.explore import answer
 from minitopo_dc.cli.explore.answer import Tab, Turns, draw, picture_of, svg_of
 from minitopo_dc.cli.explore.fields import WORKLOADS, ComparedFields, TransferFields
-from minitopo_dc.cli.explore.form import Form
-from minitopo_dc.cli.explore.page import Page
+from minitopo_dc.cli.explore.form import REPEATED, Form
+from minitopo_dc.cli.explore.page import Page, _spelt
+from minitopo_dc.files import check_version
 from minitopo_dc.pool import Killed
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.perform import Retries
@@ -177,6 +179,15 @@ def test_of_many_changes_only_what_the_last_one_made_is_kept(page: Page) -> None
 
 
 @needs_picoquic
+def test_the_process_that_draws_keeps_nothing_of_the_runs_that_it_has_read(page: Page) -> None:
+    assert page.comparison is not None
+    check_version(page.comparison.directory)
+    assert any(cached.cache_info().currsize for cached in files._CACHES)
+    svg_of(page.comparison)
+    assert {cached.cache_info().currsize for cached in files._CACHES} == {0}
+
+
+@needs_picoquic
 def test_a_closed_page_ends_its_work_and_removes_its_files() -> None:
     page = dc.explore(**SMALL | {"size": 50})
     begin = time.monotonic()
@@ -185,6 +196,15 @@ def test_a_closed_page_ends_its_work_and_removes_its_files() -> None:
     assert page.comparison is None
     page.transfer.entries["seed"].text.value = "7"
     assert page._tab._thread is None
+
+
+def test_other_fields_may_have_values_with_spaces_as_legs_that_options_cannot_make() -> None:
+    wifi = dc.Leg(wifi={})
+    form = _spelt(Form.of_values([dc.Leg(rate_mbps=20), wifi], SMALL))
+    fields = ComparedFields(form, lambda: None)
+    fields.entries[REPEATED].text.value += " pdcp.sn_bits=12"
+    ways = form.changed(**fields.words()).ways().values()
+    assert {(way.legs[1], way.pdcp.sn_bits) for way in ways if way.mode == "dc"} == {(wifi, 12)}
 
 
 @pytest.mark.parametrize("kind", WORKLOADS)

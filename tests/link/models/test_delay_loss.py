@@ -101,9 +101,9 @@ def test_gilbert_elliott_begins_in_good() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Bernoulli(1.1), "allowed: a probability, 0 to 1"),
-        (lambda: GilbertElliott(-0.1, 0.5), "allowed: a probability, 0 to 1"),
-        (lambda: GilbertElliott(0.1, 0.5, k=2), "allowed: a probability, 0 to 1"),
+        (lambda: Bernoulli(1.1), "allowed: 0 to 1"),
+        (lambda: GilbertElliott(-0.1, 0.5), "allowed: 0 to 1"),
+        (lambda: GilbertElliott(0.1, 0.5, k=2), "allowed: 0 to 1"),
         (lambda: ConstantDelay(-1), "delay_ns"),
         (lambda: NormalDelay(-1, 0), "mean_ns"),
         (lambda: NormalDelay(1, -1), "sd_ns"),

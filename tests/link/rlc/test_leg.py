@@ -317,7 +317,7 @@ def test_the_mean_delay_has_harq_s_waits() -> None:
     ("wrong", "words"),
     [
         ({"mode": "tm"}, "mode = tm"),
-        ({"block_error": 1.5}, "a probability"),
+        ({"block_error": 1.5}, "block_error"),
         ({"slot_ns": 0}, "slot_ns"),
         ({"harq_rtt_ns": 1}, "harq_rtt_ns"),
         ({"harq_retransmissions": -1}, "harq_retransmissions"),

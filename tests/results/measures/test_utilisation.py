@@ -216,8 +216,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_a_late_frame_of_a_call_is_no_reason_of_itself(run: Path, tmp_path: Path) -> None:
-    call = shutil.copytree(run, tmp_path / "call")
-    kept = json.loads((call / "result.json").read_text(encoding="utf-8"))
-    (call / "result.json").write_text(json.dumps(kept | {"workload": "realtime"}))
-    assert math.isnan(signs(call)["bytes_per_byte"])
+@pytest.mark.parametrize("workload", ["realtime", "under-load"])
+def test_bytes_are_no_reason_where_others_than_those_of_the_content_count(
+    workload: str, run: Path, tmp_path: Path
+) -> None:
+    other = shutil.copytree(run, tmp_path / "other")
+    kept = json.loads((other / "result.json").read_text(encoding="utf-8"))
+    (other / "result.json").write_text(json.dumps(kept | {"workload": workload}))
+    assert math.isnan(signs(other)["bytes_per_byte"])

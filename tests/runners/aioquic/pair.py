@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from minitopo_dc.runners.aioquic.virtual import QuicConnectionPair, seconds
+from minitopo_dc.runners.aioquic.connection import seconds
+from minitopo_dc.runners.aioquic.virtual import AioquicPair
 from minitopo_dc.runners.virtual import VirtualFlow
 from minitopo_dc.virtual.host import EndHost
 from minitopo_dc.virtual.network import START_NS, Flow, LoopTimer, Packet, VirtualLoop
@@ -32,7 +33,7 @@ class Pair:
         client_host, server_host = (EndHost(self.loop, [flow], cpu_ns=0) for flow in (there, back))
         there.deliver, back.deliver = server_host.receive, client_host.receive
         there.enter = back.enter = self._forward
-        self._ends = QuicConnectionPair(
+        self._ends = AioquicPair(
             VirtualFlow(
                 workload=workload,
                 congestion_control="reno",
@@ -48,7 +49,7 @@ class Pair:
                 ended=self.loop.stop,
             )
         )
-        self.client, self.server = self._ends.client.application, self._ends.server
+        self.client, self.server = self._ends.client.session, self._ends.server.session
         client_host.endpoint, server_host.endpoint = self._ends.client, self._ends.server
         self._client_host = client_host
 

@@ -110,8 +110,8 @@ def test_a_server_that_closes_in_mid_run_is_an_error_with_what_was_answered() ->
     pair = Pair(PLAN)
 
     def lost(to_server: bool, at_s: float) -> bool:
-        if at_s > 1.0 and to_server and pair.server.session is not None:
-            pair.server.session.connection.close(error_code=0x100)
+        if at_s > 1.0 and to_server:
+            pair.server.connection.close(0, 0x100)
         return False
 
     pair._lost = lost
