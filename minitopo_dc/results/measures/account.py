@@ -34,15 +34,6 @@ from minitopo_dc.statistics import ExpectedCount, expected_count
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 
-def receive_counters(run: Path) -> dict[int, dict[str, Any]]:
-    """Return the counters of each downlink bearer, by its number; empty when the run had no bearer.
-
-    Raises:
-        ResultError: `ue-summary.json` is missing or broken.
-    """
-    return counters(run / "ue-summary.json", "receive")
-
-
 @once_a_version(8)  # several measures of a run ask for them one after the other
 def counters(path: Path, part: str) -> dict[int, dict[str, Any]]:
     """Return the counters of an element's `legs`, or of its bearers' ends, by their numbers.
@@ -60,7 +51,7 @@ def counters(path: Path, part: str) -> dict[int, dict[str, Any]]:
 def _measured(
     run: Path, measure: Callable[[Collection[dict[str, Any]]], float], without: float = math.nan
 ) -> float:
-    bearers = receive_counters(run).values()
+    bearers = counters(run / "ue-summary.json", "receive").values()
     try:
         return measure(bearers) if bearers else without
     except (KeyError, TypeError, ZeroDivisionError) as error:
