@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -14,7 +13,7 @@ import yaml
 from minitopo_dc.cli.options import BOTH, OF_ROWS, listed
 from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.fields.base import SettingsWarning, exists, quoted
+from minitopo_dc.fields.base import exists, quoted
 from minitopo_dc.fields.yaml_text import parse_yaml
 from minitopo_dc.link import DelayCurve
 from minitopo_dc.numbers import WITH_UNIT, in_field_unit, is_plain, quantity_of
@@ -204,16 +203,13 @@ def put(document: dict[str, Any], values: Mapping[str, Any], *fields: str) -> di
     Raises:
         SettingsError: an index is not in its list.
     """
-    with warnings.catch_warnings():
-        # Who writes `legs.*.uplink` means one direction.
-        warnings.simplefilter("ignore", SettingsWarning)
-        for path, value in values.items():
-            if fields and not is_below(path, *fields):
-                continue
-            try:
-                set_value(document, path, value)
-            except InputError as error:
-                raise SettingsError(f"--set {error}") from None
+    for path, value in values.items():
+        if fields and not is_below(path, *fields):
+            continue
+        try:
+            set_value(document, path, value)
+        except InputError as error:
+            raise SettingsError(f"--set {error}") from None
     return document
 
 
