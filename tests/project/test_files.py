@@ -14,7 +14,7 @@ import yaml
 from minitopo_dc import __version__
 from minitopo_dc import installation as module
 from minitopo_dc.errors import did_you_mean, similar
-from minitopo_dc.files import UnreadableError, read_text
+from minitopo_dc.files import PART_BYTES, UnreadableError, parts, read_bytes, read_text
 from minitopo_dc.installation import Kind, checkout, module_command, safe_path, shipped
 from tests import REPOSITORY
 from tests.docs.test_docs_commands import check, commands
@@ -66,6 +66,24 @@ def test_a_file_is_read_up_to_its_size(tmp_path: Path) -> None:
     assert read_text(tmp_path / "file", 100) == "a line\n"
     with pytest.raises(UnreadableError, match="longer than 3 bytes"):
         read_text(tmp_path / "file", 3)
+
+
+def test_a_file_of_several_parts_is_read_to_its_end(tmp_path: Path) -> None:
+    content = bytes(range(256)) * (PART_BYTES // 256) + b"end"
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert [len(part) for part in parts(path, len(content))] == [PART_BYTES, 3]
+    assert read_bytes(path, len(content)) == content
+
+
+def test_what_is_refused_is_not_kept_open(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("two")
+    before = {*Path("/proc/self/fd").iterdir()}
+    for refused in (path, tmp_path):
+        with pytest.raises(UnreadableError, match=r"longer than 2 bytes|no regular file"):
+            read_bytes(refused, 2)
+    assert {*Path("/proc/self/fd").iterdir()} <= before
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
