@@ -115,7 +115,7 @@ class VirtualNativeLoop(VirtualLoop):
 
     def stop(self) -> None:
         """Let `run` end after the current event."""
-        self.lib.network_stop(self.pointer)
+        self.lib.network_stop(self.pointer, 0)
 
     def run(self, end: int) -> None:
         """Fire what is due until `stop`, until `end` (ns), or until nothing is left to do."""
@@ -126,7 +126,7 @@ class VirtualNativeLoop(VirtualLoop):
     def fail(self, error: BaseException) -> None:
         """Keep the first error, and let C end; `run` raises it."""
         self._error = self._error or error
-        self.lib.network_fail(self.pointer)
+        self.lib.network_stop(self.pointer, 1)
 
     def enter(self, flow: Any, packet: Packet) -> None:
         """Let a packet enter a flow of C's."""
@@ -219,7 +219,7 @@ class NativeHost(EndHost):
             return
         lib = self._native.lib
         for data, source, destination in datagrams:
-            lib.host_send(self._pointer, self._ways[source, destination], data, len(data))
+            lib.flow_send(self._ways[source, destination], data, len(data))
 
     def step(self, why: int) -> int:
         """Act on what is due or has happened; return when to step again (ns)."""

@@ -26,10 +26,10 @@ from minitopo_dc.pdcp import (
     Report,
     SduBuffer,
     Timer,
-    encode_report,
     make_policy,
     sn_format,
 )
+from minitopo_dc.pdcp.report import encode_report
 from minitopo_dc.trace.model import OpportunityTrace, RateTrace
 from minitopo_dc.units import QueueLimit
 from tests.native.driven import DrivenLeg, DrivenReceiver, DrivenTransmitter
