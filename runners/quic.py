@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.fields.base import quoted
@@ -20,10 +20,8 @@ from minitopo_dc.runners.base import (
     Transfer,
     TransferFailed,
     all_runners,
-    read_report,
 )
-from minitopo_dc.runners.processes.process import last_json
-from minitopo_dc.workloads import Measurement, Realtime, Workload
+from minitopo_dc.workloads import Realtime, Workload
 from minitopo_dc.workloads.exchange import write_content
 
 MEBIBYTE = 1024 * 1024
@@ -109,32 +107,6 @@ class DatagramRunner(Runner):
     def options(self, transfer: Transfer) -> QuicOptions:
         """Return the options of a transfer, with their defaults."""
         return self.options_type.check(transfer.options, f"runner {self.name}")
-
-
-class BuiltInQuicRunner(DatagramRunner):
-    """A QUIC runner whose programs are this project's: options, workloads and logs."""
-
-    server_program: ClassVar[str]  # a module, as the client's
-    client_program: ClassVar[str]
-    socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
-    carries_ends: ClassVar[bool] = True
-    takes_duration: ClassVar[bool] = True
-
-    def client_waits(self, transfer: Transfer) -> bool:  # noqa: ARG002
-        """Return True, as the client is a Python program of this project."""
-        return True
-
-    def server_command(self, transfer: Transfer) -> list[str]:
-        """Return the command of the server's program."""
-        return transfer.command(self.server_program, "server", "server", self.name)
-
-    def client_command(self, transfer: Transfer) -> list[str]:
-        """Return the command of the client's program."""
-        return transfer.command(self.client_program, "client", "client", self.name)
-
-    def read(self, transfer: Transfer) -> Measurement:
-        """Return the client's report, after a check of what arrived."""
-        return read_report(last_json(transfer.client_output, "client"), transfer.workload)
 
 
 def qlog_directory(transfer: Transfer, options: QuicOptions, role: str) -> Path | None:

@@ -18,7 +18,6 @@ from minitopo_dc.fields.ranges import AckDelay, PacingGain, Packets, RoundTrips,
 from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.base import Options, Transfer, runner
 from minitopo_dc.runners.quic import (
-    BuiltInQuicRunner,
     QuicOptions,
     datagram_frame,
     qlog_directory,
@@ -198,4 +197,4 @@ class QuicRunner(StackRunner):
 
     def read(self, transfer: Transfer) -> Measurement:
         """Return the client's report, after a check of what arrived."""
-        return BuiltInQuicRunner.read(self, transfer)
+        return self.client_report(transfer)

@@ -24,12 +24,12 @@ from minitopo_dc.quic.stack import (
     Stack,
 )
 from minitopo_dc.runners.addresses import SERVER_NAME
-from minitopo_dc.runners.base import Transfer, TransferFailed, runner
+from minitopo_dc.runners.base import Transfer, TransferFailed, read_report, runner
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.quic import (
     MAX_PAYLOAD,
     MIN_PAYLOAD,
-    BuiltInQuicRunner,
+    DatagramRunner,
     QuicOptions,
     datagram_frame,
     qlog_directory,
@@ -123,11 +123,14 @@ def path_limit(addresses: int) -> int:
     return min(addresses, MAX_PATHS)
 
 
-class StackRunner(BuiltInQuicRunner):
+class StackRunner(DatagramRunner):
     """QUIC on one path, with one stack on both sides; a subclass has its name and its `library`."""
 
     server_program: ClassVar[str] = "minitopo_dc.runners.sans_io.endpoint"
     client_program: ClassVar[str] = server_program
+    socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
+    carries_ends: ClassVar[bool] = True
+    takes_duration: ClassVar[bool] = True
     library: ClassVar[Stack]  # gives a subclass its `stack` and `congestion_controls`
     options_type: ClassVar[type[QuicOptions]] = EcnOptions
     multipath: ClassVar[bool] = False
@@ -138,6 +141,18 @@ class StackRunner(BuiltInQuicRunner):
         if "library" in vars(cls):
             cls.stack = cls.library.name
             cls.congestion_controls = names_of_controls(cls.library)
+
+    def client_waits(self, transfer: Transfer) -> bool:  # noqa: ARG002
+        """Return True, as the client is a Python program of this project."""
+        return True
+
+    def server_command(self, transfer: Transfer) -> list[str]:
+        """Return the command of the server's program."""
+        return transfer.command(self.server_program, "server", "server", self.name)
+
+    def client_command(self, transfer: Transfer) -> list[str]:
+        """Return the command of the client's program."""
+        return transfer.command(self.client_program, "client", "client", self.name)
 
     def obstacle(self) -> str | None:
         """Return what this machine lacks of the stack, None if nothing."""
@@ -197,9 +212,13 @@ class StackRunner(BuiltInQuicRunner):
         """Draw the stack's random numbers in this process from a seed from now on."""
         self.library.seed(value)
 
+    def client_report(self, transfer: Transfer) -> Measurement:
+        """Return the client's report, after a check of what arrived."""
+        return read_report(last_json(transfer.client_output, "client"), transfer.workload)
+
     def read(self, transfer: Transfer) -> Measurement:
         """Return the client's report, whose bytes are checked, and the server's facts."""
-        measured = super().read(transfer)
+        measured = self.client_report(transfer)
         server = last_json(transfer.server_output, "server")
         server.pop(PATHS)
         server.pop("path_samples")

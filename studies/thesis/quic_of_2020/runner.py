@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
+from minitopo_dc.runners.aioquic.runner import QuicRunner
 from minitopo_dc.runners.base import Builder, Size, runner
-from minitopo_dc.runners.quic import MEBIBYTE, BuiltInQuicRunner, QuicOptions
+from minitopo_dc.runners.quic import MEBIBYTE, QuicOptions
 from minitopo_dc.runners.virtual import VirtualTransport
 
 from .library import NAME, build, obstacle
@@ -26,18 +27,16 @@ class Options2020(QuicOptions):
 
 
 @runner("quic-aioquic-2020")
-class Aioquic2020Runner(BuiltInQuicRunner):
+class Aioquic2020Runner(QuicRunner):
     """QUIC on one path with NewReno, by aioquic of spring 2020 as asyncio drove it."""
 
-    multipath: ClassVar[bool] = False
+    stack: ClassVar[str] = ""
+    essential: ClassVar[bool] = False
     server_program: ClassVar[str] = f"{__package__}.server"
     client_program: ClassVar[str] = f"{__package__}.client"
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno",)
     carries_ends: ClassVar[bool] = False
-    packages: ClassVar[tuple[str, ...]] = ("aioquic",)  # its buffers and packet protection
     options_type: ClassVar[type[QuicOptions]] = Options2020
-    compared: ClassVar[bool] = False  # it repeats a paper; its multipath counterpart does not exist
-    set_up: ClassVar[bool] = True
     builds: ClassVar[Mapping[str, Builder]] = {NAME: build}
 
     def obstacle(self) -> str | None:
