@@ -22,20 +22,16 @@ from minitopo_dc.link.propagation import (
     LossModel,
     NormalDelay,
     UniformDelay,
-    curve_delay_ns,
     delay_steps,
 )
 from minitopo_dc.link.rlc.leg import RlcLeg, make_leg
 from minitopo_dc.link.rlc.parameters import RlcMode, RlcParameters, RlcStatistics
 from minitopo_dc.link.wifi.leg import WifiLeg
-from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.link.wifi.parameters import (
     Aggregation,
     ErrorBursts,
     WifiParameters,
-    WifiStatistics,
     exchange_ns,
-    goodput_bps,
     saturated_bps,
 )
 from minitopo_dc.link.wifi.path import WifiPath
@@ -65,14 +61,10 @@ __all__ = [
     "RlcStatistics",
     "UniformDelay",
     "WifiLeg",
-    "WifiMedium",
     "WifiParameters",
     "WifiPath",
-    "WifiStatistics",
-    "curve_delay_ns",
     "delay_steps",
     "exchange_ns",
-    "goodput_bps",
     "make_capacity",
     "make_leg",
     "saturated_bps",

@@ -56,7 +56,7 @@ class CellLeg(RlcLeg[T]):
     @property
     def waiting_bytes(self) -> int:
         """Return what waited at the last slot: not sent yet, or to be sent again."""
-        return -(-(self._queue.unsent_bits + self._retransmissions.bits) // 8)
+        return self._backlog(0)
 
     def following(self, time: int) -> int:
         """Return the begin (ns) of the first slot that does not begin before `time`."""

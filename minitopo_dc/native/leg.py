@@ -25,7 +25,7 @@ from minitopo_dc.link import (
 )
 from minitopo_dc.link.any_leg import queue_generators
 from minitopo_dc.link.codel import CoDel
-from minitopo_dc.link.discipline import QueueDiscipline, Red, Step
+from minitopo_dc.link.discipline import Red, Step
 from minitopo_dc.link.pie import DualPi2, Pie
 from minitopo_dc.native.library import MOST, counted, library, random_state, struct_of, to_c
 
@@ -59,18 +59,11 @@ def native_delay(delay: DelayModel) -> tuple[int, int, int]:
     return _DELAYS.index(type(delay)), first, second
 
 
-def native_loss(loss: LossModel | None) -> tuple[int, float, float, float, float]:
+def native_loss(loss: LossModel) -> tuple[int, float, float, float, float]:
     """Return a loss model's kind in C and its probabilities."""
     if isinstance(loss, GilbertElliott):
         return 2, loss.p, loss.r, loss.h, loss.k
-    return (0, 0.0, 0.0, 0.0, 0.0) if loss is None else (1, loss.p, 0.0, 0.0, 0.0)
-
-
-def native_discipline(discipline: QueueDiscipline) -> tuple[int, tuple[float, ...]]:
-    """Return a discipline's kind in C and its numbers; InputError for another class."""
-    if type(discipline) not in DISCIPLINES:
-        raise InputError(f"a queue discipline of class {type(discipline).__name__}")
-    return DISCIPLINES.index(type(discipline)), discipline.numbers
+    return 1, loss.p, 0.0, 0.0, 0.0
 
 
 def _numbers(values: tuple[int, ...]) -> Any:
@@ -89,7 +82,7 @@ class NativeLeg:
     """The counterpart of `minitopo_dc.link.make_leg` in C, but for what its driver in C does.
 
     Raises:
-        InputError: it has a model that the native core lacks.
+        InputError: a number of its trace does not fit.
     """
 
     def __init__(
@@ -102,25 +95,20 @@ class NativeLeg:
         """Draw seeds from `rng`, as `CapacityLeg` and `RlcLeg` do."""
         module = library()
         self._ffi, self._lib = module.ffi, module.lib
-        delay, loss = native_delay(parameters.delay), native_loss(parameters.loss)
-        serves = native_capacity(capacity)
         loss_rng, queue_rng = queue_generators(rng)
         states = random_state(Random(rng.getrandbits(64))), random_state(loss_rng)
         lib = self._lib
         made = lib.leg_new(struct_of("leg_parameters", parameters), *states)
         self.pointer = self._ffi.gc(made, lib.leg_free)
         """The leg itself."""
-        lib.leg_set_capacity(self.pointer, serves, 0)
-        lib.leg_set_delay(self.pointer, *delay, 0)
-        lib.leg_set_loss(self.pointer, *loss, 0)
+        self.retune(0, capacity=capacity, delay=parameters.delay, loss=parameters.loss)
         uncounted = {"dropped_mtu"} if parameters.mtu_bytes is None else set()
-        if parameters.discipline is None:
+        if (discipline := parameters.discipline) is None:
             uncounted |= OF_DISCIPLINE
         else:
-            kind, numbers = native_discipline(parameters.discipline)
-            lib.leg_set_discipline(
-                self.pointer, kind, numbers, len(numbers), random_state(queue_rng)
-            )
+            kind, numbers = DISCIPLINES.index(type(discipline)), discipline.numbers
+            state = random_state(queue_rng)
+            lib.leg_set_discipline(self.pointer, kind, numbers, len(numbers), state)
         self._counters = self._ffi.new("leg_counters *")
         self._kind = LegStatistics if rlc is None else RlcStatistics
         self._uncounted = dict.fromkeys(uncounted)
@@ -147,11 +135,7 @@ class NativeLeg:
         loss: LossModel | None = None,
         block_error: float | None = None,
     ) -> None:
-        """Change parameters without touching the queue; None leaves one as it is.
-
-        Raises:
-            ValueError: `block_error` is no probability.
-        """
+        """Change parameters as any leg does."""
         if block_error is not None:
             assert self._rlc is not None
             self._rlc = replace(self._rlc, block_error=block_error)

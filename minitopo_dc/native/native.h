@@ -162,10 +162,10 @@ typedef struct {
     int64_t offered, waiting, waiting_maximum, dropped_buffer, discarded, dropped_xn, xn_packets;
 } transmit_counters;
 
-policy *policy_batch(const int64_t *shares, int legs);
-policy *policy_duplicate(int legs);
-policy *policy_least_delay(int legs);
-policy *policy_proportional(int legs, double time_constant, double floor);
+enum { POLICY_BATCH, POLICY_DUPLICATE, POLICY_LEAST_DELAY, POLICY_PROPORTIONAL, POLICY_ASKED };
+
+/* `numbers` of a batch are the legs' shares, of proportional its time constant (ns) and floor. */
+policy *policy_new(int kind, int legs, const double *numbers);
 /* A policy in Python: `ask` fills in legs, `legs` at most, and returns how many they are, below 0: it failed, and
  * the entity does no more. Before that `shown` is filled in, one for each leg; NULL: it does not see them. */
 policy *policy_asked(int (*ask)(void *policy, int64_t now, int size, int *answer), void *handle, leg_view *shown,
@@ -260,8 +260,8 @@ void network_free(network *self);
 /* Fire what is due until it is stopped, until `end`, or until nothing is left to do. */
 void network_run(network *self, int64_t end);
 int64_t network_now(const network *self);
-void network_stop(network *self);
-void network_fail(network *self);
+/* End after the current event; or at once, as something in Python has failed. */
+void network_stop(network *self, int failed);
 python_timer *network_timer(network *self, void *handle);
 void python_timer_set(python_timer *self, int64_t moment);
 int64_t python_timer_at(const python_timer *self);
@@ -271,6 +271,8 @@ int64_t python_timer_at(const python_timer *self);
  * end hosts; `ecn` the code point of what C sends. */
 flow *network_flow(network *self, int headers, int ecn, transmit_driver *bearer, leg_driver *plain,
                    receive_driver *other, int64_t delay, int64_t before, int64_t after);
+/* A datagram of C's own. */
+void flow_send(flow *self, const uint8_t *data, int length);
 /* A packet that Python has, by its token. */
 void flow_enter(flow *self, int64_t token, int size, int ecn);
 
@@ -281,7 +283,6 @@ void host_endpoint(host *self, void *endpoint, void *state, void *receive, void 
 void host_sends(host *self, flow *of, int source, int destination);
 /* It gets what comes by `of`, which has these numbers at its endpoint. */
 void host_gets(host *self, flow *of, int source, int destination);
-void host_send(host *self, flow *on, const uint8_t *data, int length);
 void host_wake(host *self, int64_t moment);
 /* When it is to step in Python next whatever arrives, and whether its connection is over. */
 void host_due(host *self, int64_t due, int ended);

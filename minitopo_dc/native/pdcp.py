@@ -7,7 +7,6 @@ from dataclasses import astuple
 from random import Random
 from typing import Any
 
-from minitopo_dc.errors import InputError
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import NEVER, counted, library, random_state, struct_of, to_c
 from minitopo_dc.native.policy import TWINS, AskedPolicy
@@ -38,9 +37,6 @@ class NativeTransmitter:
 
     It has neither data recovery, selective duplication nor leg failures. A split policy without a
     twin in C is asked by a call.
-
-    Raises:
-        InputError: too many legs.
     """
 
     def __init__(
@@ -61,7 +57,7 @@ class NativeTransmitter:
     ) -> None:
         """Make an entity of what `TransmittingEntity` takes, whose legs are in C."""
         assert recovery is duplication is failures is None  # C has none (`native_obstacle`)
-        check_legs(legs)
+        assert legs <= MAX_LEGS
         module = library()
         self._ffi, self._lib = module.ffi, module.lib
         self.policy = policy
@@ -71,11 +67,11 @@ class NativeTransmitter:
         self._mask = sn_format.modulus - 1
         self.asked: AskedPolicy | None = None
         """A split policy that C asks; None: it is in C."""
-        if (twin := TWINS.get(type(policy))) is None:
+        if (numbers := TWINS.get(type(policy))) is None:
             self.asked = AskedPolicy(policy, legs, may_wait=waits)
             split = self.asked.pointer
         else:
-            split = twin(self._lib, policy, legs)
+            split = self._lib.policy_new([*TWINS].index(type(policy)), legs, numbers(policy))
         buffer = struct_of("sdu_buffer", waiting) if waits else self._ffi.NULL
         made = self._lib.transmit_new(
             *(sn_format.bits, sn_format.size, legs, [leg.pointer for leg in states]),
@@ -126,11 +122,7 @@ MAX_LEGS = 16
 
 
 class NativeReceiver:
-    """The counterpart of `minitopo_dc.pdcp.ReceivingEntity` in C, for SDUs that are numbers.
-
-    Raises:
-        InputError: too many legs.
-    """
+    """The counterpart of `minitopo_dc.pdcp.ReceivingEntity` in C, for SDUs that are numbers."""
 
     def __init__(
         self,
@@ -142,7 +134,7 @@ class NativeReceiver:
         legs_keep_order: bool = False,
     ) -> None:
         """Make an entity that expects COUNT 0 first."""
-        check_legs(legs)
+        assert legs <= MAX_LEGS  # as of a transmitter
         module = library()
         self._ffi, self._lib = module.ffi, module.lib
         self._legs = legs
@@ -197,13 +189,3 @@ class NativeReceiver:
     def _count(self) -> Any:
         self._lib.receive_count(self.pointer, self._counters)
         return self._counters
-
-
-def check_legs(legs: int) -> None:
-    """Refuse a bearer with more legs than the native core has room for.
-
-    Raises:
-        InputError: it has.
-    """
-    if legs > MAX_LEGS:
-        raise InputError(f"a bearer over {legs} legs, more than {MAX_LEGS}")

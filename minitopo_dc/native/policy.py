@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from minitopo_dc.native.library import counted, from_c_time, library
@@ -18,15 +18,13 @@ from minitopo_dc.pdcp import (
 )
 from minitopo_dc.pdcp.policies.policy import checked_split
 
-TWINS: Mapping[type[SplitPolicy], Callable[[Any, Any, int], Any]] = {
-    BatchPolicy: lambda lib, policy, legs: lib.policy_batch(policy.shares, legs),
-    DuplicatePolicy: lambda lib, _, legs: lib.policy_duplicate(legs),
-    LeastDelayPolicy: lambda lib, _, legs: lib.policy_least_delay(legs),
-    ProportionalPolicy: lambda lib, policy, legs: lib.policy_proportional(
-        legs, policy.rates.time_constant, policy.rates.floor
-    ),
+TWINS: Mapping[type[SplitPolicy], Callable[[Any], Sequence[float]]] = {
+    BatchPolicy: lambda policy: policy.shares,
+    DuplicatePolicy: lambda _: (),
+    LeastDelayPolicy: lambda _: (),
+    ProportionalPolicy: lambda policy: (policy.rates.time_constant, policy.rates.floor),
 }
-"""By its class, what makes a policy in C, which its entity frees; a subclass is not in C."""
+"""By its class, the numbers of a policy in C, in the order of `native.h`; no subclass is in C."""
 
 
 class AskedPolicy:

@@ -5,8 +5,6 @@ Each call takes the time as an argument (int ns). An SDU is any object of the ca
 
 from minitopo_dc.pdcp.classify import (
     PacketFacts,
-    PacketKind,
-    Segment,
     classify_datagram,
     classify_udp,
     flow_id,
@@ -20,11 +18,8 @@ from minitopo_dc.pdcp.codec import (
     sn_format,
     split_trailer,
 )
-from minitopo_dc.pdcp.policies.bandit import BanditPolicy
 from minitopo_dc.pdcp.policies.best_leg import (
-    CreditPolicy,
     LeastDelayPolicy,
-    ThresholdPolicy,
 )
 from minitopo_dc.pdcp.policies.policy import (
     BatchPolicy,
@@ -32,13 +27,11 @@ from minitopo_dc.pdcp.policies.policy import (
     PolicyError,
     SplitPolicy,
     make_policy,
-    policy_names,
     policy_needs,
     sees_legs,
     split_policy,
 )
 from minitopo_dc.pdcp.policies.proportional import ProportionalPolicy
-from minitopo_dc.pdcp.policies.steering import SteeringPolicy
 from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegView
 from minitopo_dc.pdcp.receiving import Delivery, ReceivingEntity
 from minitopo_dc.pdcp.report import (
@@ -47,7 +40,6 @@ from minitopo_dc.pdcp.report import (
     ReportMaker,
     StatusReport,
     decode_report,
-    encode_report,
 )
 from minitopo_dc.pdcp.statistics import (
     HoldingStatistics,
@@ -72,9 +64,7 @@ __all__ = [
     "SMALL_BYTES",
     "SN_BITS",
     "T_REORDERING_MS",
-    "BanditPolicy",
     "BatchPolicy",
-    "CreditPolicy",
     "Delivery",
     "DuplicatePolicy",
     "DuplicationRule",
@@ -88,7 +78,6 @@ __all__ = [
     "LegReport",
     "LegView",
     "PacketFacts",
-    "PacketKind",
     "Pdu",
     "PduError",
     "PolicyError",
@@ -99,13 +88,10 @@ __all__ = [
     "Report",
     "ReportMaker",
     "SduBuffer",
-    "Segment",
     "SelectiveDuplication",
     "SnFormat",
     "SplitPolicy",
     "StatusReport",
-    "SteeringPolicy",
-    "ThresholdPolicy",
     "Timer",
     "TransmitStatistics",
     "TransmittingEntity",
@@ -114,10 +100,8 @@ __all__ = [
     "classify_datagram",
     "classify_udp",
     "decode_report",
-    "encode_report",
     "flow_id",
     "make_policy",
-    "policy_names",
     "policy_needs",
     "sees_legs",
     "sn_format",

@@ -17,7 +17,7 @@ from typing import Final
 
 from minitopo_dc.pdcp import SN_BITS, sn_format
 
-IPV4_HEADER, IPV6_HEADER = 20, 40
+IPV4_HEADER = 20
 ICMP, ICMPV6 = 1, 58
 TTL = 64
 """What is recommended (RFC 1700); any reaches a neighbour."""
@@ -42,17 +42,21 @@ def too_big(datagram: bytes, mtu: int, *, of_bearer: bool) -> bytes:
     """
     mtu -= PDCP_BYTES if of_bearer else 0
     if datagram[0] >> 4 == 6:
-        source, destination = datagram[8:24], datagram[24:40]
+        addresses = datagram[24:40] + datagram[8:24]
         body = struct.pack("!BBHI", 2, 0, 0, mtu) + datagram[:QUOTED_IPV6]
-        pseudo = destination + source + struct.pack("!II", len(body), ICMPV6)
-        body = _with_checksum(body, pseudo)
-        return struct.pack("!IHBB", 6 << 28, len(body), ICMPV6, TTL) + destination + source + body
-    source, destination = datagram[12:16], datagram[16:20]
+        pseudo = addresses + struct.pack("!II", len(body), ICMPV6)
+        return _datagram(addresses, ICMPV6, _with_checksum(body, pseudo))
     quoted = (datagram[0] & 0xF) * 4 + QUOTED_IPV4
     body = _with_checksum(struct.pack("!BBHHH", 3, 4, 0, 0, mtu) + datagram[:quoted])
-    head = struct.pack("!BBHHHBBH", 0x45, 0, IPV4_HEADER + len(body), 0, 0, TTL, ICMP, 0)
-    header = head + destination + source
-    return header[:10] + checksum(header) + header[12:] + body
+    return _datagram(datagram[16:20] + datagram[12:16], ICMP, body)
+
+
+def _datagram(addresses: bytes, protocol: int, body: bytes) -> bytes:
+    """Return an IP datagram from the first of two addresses to the second."""
+    if len(addresses) == 2 * 16:
+        return struct.pack("!IHBB", 6 << 28, len(body), protocol, TTL) + addresses + body
+    head = struct.pack("!BBHHHBB", 0x45, 0, IPV4_HEADER + len(body), 0, 0, TTL, protocol)
+    return head + checksum(head + bytes(2) + addresses) + addresses + body
 
 
 def _with_checksum(body: bytes, pseudo: bytes = b"") -> bytes:
@@ -82,13 +86,7 @@ def udp_datagram(source: Address, destination: Address, port: int, payload: byte
     own = checksum(pseudo + without)
     if own == NO_CHECKSUM:
         own = b"\xff\xff"
-    udp = without[:6] + own + payload
-    if source.version == 6:
-        head = struct.pack("!IHBB", 6 << 28, length, socket.IPPROTO_UDP, TTL)
-    else:
-        head = struct.pack("!BBHHHBB", 0x45, 0, IPV4_HEADER + length, 0, 0, TTL, socket.IPPROTO_UDP)
-        head += checksum(head + bytes(2) + addresses)
-    return head + addresses + udp
+    return _datagram(addresses, socket.IPPROTO_UDP, without[:6] + own + payload)
 
 
 END, NO_OPERATION = 0, 1

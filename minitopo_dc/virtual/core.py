@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from minitopo_dc.link import WifiPath
 from minitopo_dc.router.native import native_obstacle
 from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario
@@ -18,7 +18,7 @@ from minitopo_dc.virtual.native import NativeHost, VirtualNativeElement, Virtual
 from minitopo_dc.virtual.network import Flow, VirtualLoop
 
 if TYPE_CHECKING:
-    from minitopo_dc.runners.virtual import EndpointInC
+    from minitopo_dc.runners.sans_io.virtual import StackEndpoint
 
 
 class Core:
@@ -27,39 +27,20 @@ class Core:
     Hosts with Python endpoints exchange packets with the core in C.
     """
 
-    def __init__(
-        self, obstacle: str | None, *, observed: bool = False, follows: bool = False
-    ) -> None:
-        """Make the event loop of a run.
+    def __init__(self, virtual: VirtualSettings, hosts: Iterable[ElementSettings]) -> None:
+        """Make the event loop of a run: in C unless the scenario or what its hosts have forbids it.
 
-        Args:
-            obstacle: in words why the core is not the native one; None: it is.
-            observed: each packet has to be seen at the end hosts.
-            follows: elements in Python note where packets are.
+        `core: native` where it cannot be had is refused before a run (`core_obstacle`).
         """
-        self._is_native = obstacle is None
-        self.name = "native" if obstacle is None else f"python: {obstacle}"
+        of_scenario = virtual.core == "python"
+        why = "the scenario says so" if of_scenario else _native_obstacle(virtual, hosts)
+        self._is_native = why is None
+        self.name = "native" if why is None else f"python: {why}"
         self.loop: Any = VirtualNativeLoop() if self._is_native else VirtualLoop()
-        self._observed, self._follows = observed, follows
-
-    def element(
-        self,
-        settings: ElementSettings,
-        *,
-        leg_of: Mapping[str, int],
-        processing_ns: int,
-        paths: Mapping[int, WifiPath],
-    ) -> VirtualElement:
-        """Return the legs and bearers of one router host."""
+        self._observed = virtual.packet_trace or bool(virtual.capture)
         kind = VirtualNativeElement if self._is_native else VirtualElement
-        return kind(
-            settings,
-            self.loop,
-            leg_of=leg_of,
-            processing_ns=processing_ns,
-            paths=paths,
-            follows=self._follows,
-        )
+        self.element = partial(kind, loop=self.loop, follows=virtual.packet_delays)
+        """Makes the legs and bearers of one router host, as `VirtualElement` does."""
 
     def host(self, flows: Sequence[Flow], *, cpu_ns: int, batch: int = BATCH) -> EndHost:
         """Return an end host that sends on `flows`."""
@@ -73,24 +54,13 @@ class Core:
         It can where no host takes CPU time or is observed, and all endpoints are picoquic's.
         """
         joined = [
-            (host, cast("EndpointInC", host.endpoint), gets)
+            (host, cast("StackEndpoint[Any]", host.endpoint), gets)
             for host, gets in ends
             if isinstance(host, NativeHost) and getattr(host.endpoint, "in_c", False)
         ]
         if len(joined) == len(ends):
             for host, endpoint, gets in joined:
                 host.join(endpoint, gets)
-
-
-def core_of(virtual: VirtualSettings, hosts: Iterable[ElementSettings]) -> Core:
-    """Return the core of a run: the one in C unless the scenario or what its hosts have forbids it.
-
-    `core: native` where it cannot be had is refused before a run (`core_obstacle`).
-    """
-    of_scenario = virtual.core == "python"
-    why = "the scenario says so" if of_scenario else _native_obstacle(virtual, hosts)
-    observed = virtual.packet_trace or bool(virtual.capture)
-    return Core(why, observed=observed, follows=virtual.packet_delays)
 
 
 def core_obstacle(scenario: Scenario) -> str | None:

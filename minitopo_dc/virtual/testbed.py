@@ -18,7 +18,7 @@ from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.scenario.element import wifi_paths
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.virtual.connection import AnyConnection, SansIoConnection
-from minitopo_dc.virtual.core import core_of
+from minitopo_dc.virtual.core import Core
 from minitopo_dc.virtual.guest import GuestConnection
 from minitopo_dc.virtual.network import START_NS, Packet, PacketMoments, Take, VirtualLoop
 from minitopo_dc.workloads import Download
@@ -181,7 +181,7 @@ class VirtualTestbed:
 
     def __init__(self, scenario: Scenario, directory: Path) -> None:
         hosts = router_settings(scenario, directory)
-        self.core = core_of(scenario.virtual, hosts)
+        self.core = Core(scenario.virtual, hosts)
         self.loop = self.core.loop
         self._scenario = scenario
         self._ended = 0

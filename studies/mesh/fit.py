@@ -19,7 +19,8 @@ from pathlib import Path
 import pandas as pd
 from scipy.optimize import brentq
 
-from minitopo_dc.link import WifiParameters, exchange_ns, goodput_bps, saturated_bps
+from minitopo_dc.link import WifiParameters, exchange_ns, saturated_bps
+from minitopo_dc.units import NS_PER_S
 
 TABLE = Path(__file__).with_name("reference") / "wmn_table_2_throughput.csv"
 DATA, PAYLOAD, ACKNOWLEDGEMENT = 1500, 1448, 52
@@ -59,6 +60,37 @@ def throughput_mbps(capacity_mbps: float, rtt_ms: float) -> float:
         sent, window, rounds = sent + window, 2 * window, rounds + 1
     seconds = (rounds + 0.5) * rtt_ms / 1e3 + (SIZE_BYTES - sent) * 8 / (capacity_mbps * 1e6)
     return SIZE_BYTES * 8 / seconds / 1e6
+
+
+def goodput_bps(
+    parameters: WifiParameters,
+    mpdus: int,
+    *,
+    data: int,
+    payload: int,
+    acknowledgement: int,
+    packets_per_acknowledgement: int = 2,
+) -> float:
+    """Return a download's goodput (bit/s) without errors, collisions and other stations.
+
+    Data and acknowledgements have as many MPDUs in a TXOP as fit each other: `mpdus` packets of
+    data, then the acknowledgements of them all; with fewer packets than one acknowledges, several
+    TXOPs of data and one acknowledgement.
+
+    Args:
+        parameters: the medium's.
+        mpdus: packets of data in a TXOP.
+        data: bytes of an IP packet with data.
+        payload: bytes of it that count.
+        acknowledgement: bytes of an IP packet that acknowledges.
+        packets_per_acknowledgement: how many it acknowledges.
+    """
+    txops = max(1, -(-packets_per_acknowledgement // mpdus))
+    packets = txops * mpdus
+    acknowledgements = max(1, packets // packets_per_acknowledgement)
+    duration = txops * exchange_ns(parameters, mpdus, data)
+    duration += exchange_ns(parameters, acknowledgements, acknowledgement)
+    return packets * payload * 8 * NS_PER_S / duration
 
 
 def tcp_mbps(wifi: WifiParameters) -> float:

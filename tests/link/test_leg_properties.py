@@ -256,7 +256,7 @@ def test_nothing_waits_longer_than_discard_without_being_sent(
     for gap, action in steps:
         one.serve(one.now + gap)
         one.act(action)
-        waiting = [sdu for sdu in one.leg._queue if not sdu.started]
+        waiting = [sdu for sdu in one.leg._sdus.queue if not sdu.started]
         if rlc.discard_ns is not None:
             limit = rlc.discard_ns + 2 * rlc.slot_ns
             assert all(one.now - sdu.pushed < limit for sdu in waiting)

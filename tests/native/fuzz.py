@@ -26,10 +26,10 @@ from minitopo_dc.pdcp import (
     Report,
     SduBuffer,
     Timer,
-    encode_report,
     make_policy,
     sn_format,
 )
+from minitopo_dc.pdcp.report import encode_report
 from minitopo_dc.trace.model import OpportunityTrace, RateTrace
 from minitopo_dc.units import QueueLimit
 from tests.native.driven import DrivenLeg, DrivenReceiver, DrivenTransmitter
@@ -75,7 +75,7 @@ def some_leg(rng: Random) -> DrivenLeg:
         (
             rng.choice((1, 10**12)),
             RateTrace("fuzz", edges, rates, sum(times)),
-            OpportunityTrace("fuzz", (0, 1, 1, rng.randint(1, 10**8)), rng.choice((1, 65535))),
+            OpportunityTrace("fuzz", (0, 1, 1, rng.randint(1, 10**8))),
         )
     )
     delay: Any = rng.choice(

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.errors import InputError
 from minitopo_dc.link import (
     AnyLeg,
     Bernoulli,
@@ -25,7 +24,7 @@ from minitopo_dc.link import (
     make_capacity,
     make_leg,
 )
-from minitopo_dc.link.codel import CoDel, FqCodel
+from minitopo_dc.link.codel import CoDel
 from minitopo_dc.link.discipline import QueueDiscipline, Red, Step
 from minitopo_dc.link.pie import DualPi2, Pie
 from minitopo_dc.units import UNLIMITED, QueueLimit
@@ -193,8 +192,3 @@ def test_a_full_queue_of_a_discipline_does_what_its_twin_does(discipline: QueueD
     waiting = seen.queue_packets + seen.air_packets
     gone = seen.dropped_early + seen.dropped_queue
     assert seen.delivered_packets + waiting + gone == seen.pushed_packets == 2000
-
-
-def test_what_the_native_core_lacks_is_told() -> None:
-    with pytest.raises(InputError, match="FqCodel"):
-        DrivenLeg(LegParameters(discipline=FqCodel()), make_capacity(1), Random(1))

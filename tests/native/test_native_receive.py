@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.errors import InputError
 from minitopo_dc.native.pdcp import DELIVERIES
 from minitopo_dc.pdcp import INFINITE, Pdu, ReceivingEntity, Timer, sn_format
 from minitopo_dc.pdcp.codec import NO_COUNT
@@ -107,8 +106,3 @@ def test_more_than_half_the_numbers_within_t_reordering_makes_it_discard_new_pdu
     assert native.statistics() == python.statistics()
     assert refused >= least
     assert (refused > 0) == (least > 0)
-
-
-def test_a_bearer_over_too_many_legs_is_told() -> None:
-    with pytest.raises(InputError, match=r"17 .*16"):
-        DrivenReceiver(sn_format(12), t_reordering=INFINITE, legs=17)

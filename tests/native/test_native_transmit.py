@@ -27,11 +27,11 @@ from minitopo_dc.pdcp import (
     SduBuffer,
     SplitPolicy,
     TransmittingEntity,
-    encode_report,
     make_policy,
     sees_legs,
     sn_format,
 )
+from minitopo_dc.pdcp.report import encode_report
 from minitopo_dc.units import QueueLimit
 from tests.native.driven import DrivenLeg, DrivenTransmitter
 from tests.native.extension import EXAMPLES, needs_native

@@ -109,6 +109,7 @@ def test_a_delay_of_a_file_changes_as_it_says_and_begins_again(tmp_path: Path) -
             {"mode": "atsss", "transport": "tcp"},
             "pdcp has split smallest-delay",
         ),
+        ({"legs": [leg(queue_discipline="fq-codel")] * 2}, "leg 1 has queue_discipline fq-codel"),
         ({"legs": [leg()] * 17}, "a bearer over 17 legs, more than 16"),
     ],
 )

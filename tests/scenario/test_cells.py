@@ -12,7 +12,7 @@ from minitopo_dc.files import write_version
 from minitopo_dc.results.kept_scenario import keep_traces, load_as_run, run_id, trace_paths
 from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.virtual.core import core_of
+from minitopo_dc.virtual.core import Core
 from tests.virtual.scenarios import scenario
 
 FULL = {"kind": "full", "rate_mbps": 10}
@@ -29,7 +29,7 @@ def test_a_scenario_without_cells_says_nothing_of_them_and_one_with_them_is_pyth
     assert "cells" not in scenario().model_dump(mode="json", exclude_defaults=True)
     shared = scenario(cells=[cell(FULL)])
     hosts = router_settings(shared, tmp_path)
-    assert core_of(shared.virtual, hosts).name == "python: it has cells"
+    assert Core(shared.virtual, hosts).name == "python: it has cells"
     assert Scenario.model_validate(shared.model_dump(mode="json")) == shared
     assert run_id(shared) != run_id(scenario())
     rlc = {"rate_mbps": 20, "rlc": {"slot_ms": 0.5}}

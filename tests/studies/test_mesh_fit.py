@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from minitopo_dc.link import WifiParameters
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.measures.named import with_measures
 from minitopo_dc.runs.check import check_scenario
@@ -19,8 +20,8 @@ from tests import REPOSITORY
 from tests.studies.digests import module, program
 from tests.virtual.scenarios import rows, scenario
 
-connection, features, limits = (
-    module("mesh", name) for name in ("connection", "features", "limits")
+connection, features, fit, limits = (
+    module("mesh", name) for name in ("connection", "features", "fit", "limits")
 )
 
 OPTIMUM = 100_000.0
@@ -191,3 +192,31 @@ def test_a_scenario_file_is_a_case_of_the_campaign() -> None:
         written = Scenario.load(EXAMPLES / f"{client.lower()}.yaml").on_clock("virtual")
         assert written == case
         check_scenario(written)
+
+
+TABLE_6 = REPOSITORY / "studies/mesh/reference/wmn_table_6_frame_aggregation.csv"
+TCP = {"data": 1500, "payload": 1448, "acknowledgement": 52}
+"""Full segments with timestamps over IPv4, an ACK of nothing else."""
+QUIC = {"data": 1378, "payload": 1350, "acknowledgement": 68}
+"""Datagrams of 1,350 bytes and of 40 bytes with an ACK frame, over UDP and IPv4."""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "mpdus", "mbps"),
+    [
+        *zip([TCP] * 4, [1, 2, 4, 10], [24.1, 30.1, 39.9, 49.6], strict=True),
+        *zip([QUIC] * 4, [1, 2, 4, 10], [23.2, 29.1, 39.1, 49.2], strict=True),
+    ],
+)
+def test_goodput_by_mpdus_in_a_txop_is_that_of_the_table(
+    sizes: dict[str, int], mpdus: int, mbps: float
+) -> None:
+    assert round(fit.goodput_bps(WifiParameters(), mpdus, **sizes) / 1e6, 1) == mbps
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("tcp", TCP), ("quic", QUIC)])
+def test_without_aggregation_it_is_within_a_tenth_of_the_published(
+    name: str, sizes: dict[str, int]
+) -> None:
+    published = pd.read_csv(TABLE_6, index_col="transport")["aggregation_off_mbps"][name]
+    assert fit.goodput_bps(WifiParameters(), 1, **sizes) / 1e6 == pytest.approx(published, rel=0.1)

@@ -28,15 +28,16 @@ class Downlink:
     """Both elements of a scenario; what comes out is noted with its time."""
 
     def __init__(self, directory: Path, core: str = "python", **fields: Any) -> None:
-        made = Core(None if core == "native" else "the test says so", observed=True)
+        wanted = scenario(**fields)
+        hosts = router_settings(wanted, directory)
+        made = Core(wanted.virtual.model_copy(update={"core": core}), hosts)
         self.loop = made.loop
         self.arrived: list[tuple[int, int]] = []
-        wanted = scenario(**fields)
         leg_of = {client_address(number): number for number in (1, 2)}
         processing = round(wanted.virtual.processing_delay_ms * MS)
         self.gnb, self.ue = (
             made.element(settings, leg_of=leg_of, processing_ns=processing, paths={})
-            for settings in router_settings(wanted, directory)
+            for settings in hosts
         )
         self.seed = leg_seed(wanted, 1, "downlink")
         self.gnb.connect(self.ue)

@@ -63,7 +63,7 @@ from minitopo_dc.link.rlc.parameters import (
     RlcParameters,
     RlcStatistics,
 )
-from minitopo_dc.link.rlc.sdus import Reassembly, RetransmissionBuffer, RlcSdu, SduQueue, Segment
+from minitopo_dc.link.rlc.sdus import RetransmissionBuffer, RlcSdu, Sdus, Segment
 
 T = TypeVar("T")
 LONG_AGO = -(1 << 63)
@@ -78,7 +78,7 @@ class RlcLeg(QueuedLeg[T]):
     """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
 
     __slots__ = (
-        *("_harq", "_queue", "_reassembly", "_retransmissions", "_rlc", "_slots"),
+        *("_harq", "_retransmissions", "_rlc", "_sdus", "_slots"),
         *(
             "_begin",
             "_free",
@@ -100,7 +100,7 @@ class RlcLeg(QueuedLeg[T]):
         """Take a capacity of its own (it keeps state) and draw three seeds from `rng`."""
         super().__init__(parameters, rng)
         self._rlc = rlc
-        self._reassembly: Reassembly[T] = Reassembly(self._air, in_order=rlc.in_order)
+        self._sdus: Sdus[T] = Sdus(self._air, in_order=rlc.in_order, discard=rlc.discard_ns)
         self._harq: Harq[T] = Harq(rlc, Random(rng.getrandbits(64)))
         self._slots = Slots(capacity, rlc, NOT_STARTED)
         self._grant = parameters.grant_ns
@@ -109,7 +109,6 @@ class RlcLeg(QueuedLeg[T]):
         self._is_shared = False
         self._reported = LONG_AGO  # the slot of the latest report that this direction has carried
         self._other: RlcLeg[Any] | None = None
-        self._queue: SduQueue[T] = SduQueue(rlc.discard_ns)
         self._retransmissions: RetransmissionBuffer[T] = RetransmissionBuffer()
         self._free = -NEVER  # from when on slots can be used
         self._granted = -NEVER  # from when on the queue is sent
@@ -142,14 +141,11 @@ class RlcLeg(QueuedLeg[T]):
             Those that :meth:`push` had promised and that will not come.
         """
         self._advance(now)
-        flushed = self._reassembly.pending(which)
-        for sdu in flushed:
-            self._reassembly.give_up(sdu)
+        flushed = self._sdus.flush(which)
         self._dropped_flush += len(flushed)
-        self._queue.purge()
         self._harq.purge()
         self._retransmissions.purge()
-        self._reassembly.release(now)
+        self._sdus.release(now)
         self._plan()
         return [sdu.packet for sdu in flushed if not sdu.lost]
 
@@ -177,15 +173,15 @@ class RlcLeg(QueuedLeg[T]):
 
     def _backlog(self, now: int) -> int:  # noqa: ARG002 (any leg's)
         # With those to be sent again (TS 38.322, clause 5.5).
-        return -(-(self._queue.unsent_bits + self._retransmissions.bits) // 8)
+        return -(-(self._sdus.unsent_bits + self._retransmissions.bits) // 8)
 
     def _first_number(self) -> int | None:
-        first = self._queue.first()
+        first = self._sdus.first()
         return None if first is None else first.number
 
     def _service_end(self) -> int | None:
         # The end of the next slot that may carry data of the queue.
-        first = self._queue.first()
+        first = self._sdus.first()
         if first is None or self._begin == NEVER:
             return None
         earliest = self._slots.following(self._sendable(first))
@@ -196,12 +192,12 @@ class RlcLeg(QueuedLeg[T]):
 
     def statistics(self) -> RlcStatistics:
         """Return the counters and gauges as of the last call."""
-        reassembly = self._reassembly
-        under_way = self._joined_packets - reassembly.settled - len(self._queue)
+        queued, size = self._occupancy()
+        under_way = self._joined_packets - self._sdus.settled - queued
         return RlcStatistics(
             **self._counted(),
-            queue_packets=len(self._queue),
-            queue_bytes=self._queue.bytes,
+            queue_packets=queued,
+            queue_bytes=size,
             air_packets=under_way + len(self._air),
             dropped_discard=self._dropped_discard,
             dropped_radio=self._dropped_radio,
@@ -212,7 +208,7 @@ class RlcLeg(QueuedLeg[T]):
         )
 
     def _occupancy(self) -> tuple[int, int]:
-        return len(self._queue), self._queue.bytes
+        return len(self._sdus.queue), self._sdus.bytes
 
     def _join(self, packet: T, size: int, now: int, lost: bool, ecn: int) -> int:
         if self._waits and self._ready() is None:
@@ -220,14 +216,12 @@ class RlcLeg(QueuedLeg[T]):
             self._granted = self._slots.requested(heard) + self._grant
         number, headers = self._joined_packets, self._rlc.header_bytes
         sdu = RlcSdu(packet, size, number, now, lost=lost, ecn=ecn, header_bytes=headers)
-        self._queue.append(sdu)
-        self._reassembly.expect(sdu)
-        waiting = len(self._queue)
+        self._sdus.join(sdu)
+        waiting = len(self._sdus.queue)
         if waiting <= 2:  # behind an SDU that is partly sent, discardTimer has a new first
             self._plan()
         if self._stopped:
-            self._reassembly.forget_last()
-            self._queue.take_back()
+            self._sdus.take_back()
             self._plan()
             return 0
         return waiting
@@ -281,7 +275,7 @@ class RlcLeg(QueuedLeg[T]):
 
     def _ready(self) -> int | None:
         """Return from when on there is something to send (ns), None if there is nothing."""
-        first = self._queue.first()
+        first = self._sdus.first()
         queued = None if first is None else self._sendable(first)
         again = self._retransmissions
         polled = self._polled() if again.has_unmissed else None
@@ -298,7 +292,7 @@ class RlcLeg(QueuedLeg[T]):
 
     def _expiry(self) -> int:
         """Return when the next SDU is discarded (ns), which is at the begin of a slot."""
-        expiry = self._queue.expiry()
+        expiry = self._sdus.expiry()
         return NEVER if expiry is None else self._slots.following(expiry)
 
     def _carry(self, begin: int, bits: int) -> int:
@@ -321,12 +315,12 @@ class RlcLeg(QueuedLeg[T]):
             room -= blocks[-1].bits
         for block in blocks:
             if self._harq.decodes(block):
-                self._reassembly.receive(block.segments, end)
+                self._sdus.receive(block.segments, end)
                 self._miss(block, begin, end)
                 self._report(end)
             elif not self._harq.repeat(block, self._slots.again(begin)):
                 self._given_up(block, end)
-        self._reassembly.release(end)
+        self._sdus.release(end)
         return room
 
     def _segments(self, room: int, begin: int) -> Iterator[Segment[T]]:
@@ -335,7 +329,7 @@ class RlcLeg(QueuedLeg[T]):
             self._resent += 1
             room -= segment[1]
             yield segment
-        while room and (sdu := self._queue.first()) is not None and self._sendable(sdu) <= begin:
+        while room and (sdu := self._sdus.first()) is not None and self._sendable(sdu) <= begin:
             if not self._passes(sdu, begin):
                 continue
             if not sdu.started:
@@ -345,7 +339,7 @@ class RlcLeg(QueuedLeg[T]):
             room -= bits
             if not sdu.unsent:
                 sdu.sent = begin + self._slots.length
-                self._queue.pop()
+                self._sdus.pop()
             yield sdu, bits
 
     def _passes(self, sdu: RlcSdu[T], begin: int) -> bool:
@@ -354,8 +348,8 @@ class RlcLeg(QueuedLeg[T]):
             return True
         if self._dequeue(sdu, begin):
             return True
-        self._queue.pop()
-        self._reassembly.give_up(sdu)
+        self._sdus.pop()
+        self._sdus.give_up(sdu)
         return False
 
     def _report(self, now: int) -> None:
@@ -395,13 +389,10 @@ class RlcLeg(QueuedLeg[T]):
 
     def _send_again(self, block: Block[T], segment: Segment[T], end: int) -> None:
         """Let RLC send a segment again as soon as the receiver has reported that it lacks it."""
+        due = NEVER if block.missed is None else max(end, block.missed + self._rlc.status_ns)
         if segment[0].retransmitted > 1:
-            self._retransmissions.put(end + self._rlc.status_prohibit_ns, segment)
-        elif block.missed is not None:
-            due = max(end, block.missed + self._rlc.status_ns)
-            self._retransmissions.put(due, segment)
-        else:
-            self._retransmissions.put_unmissed(block.first, segment)
+            due = end + self._rlc.status_prohibit_ns
+        self._retransmissions.put(due, block.first, segment)
 
     def _miss(self, decoded: Block[T], begin: int, end: int) -> None:
         """Let the receiver miss what was sent before a block that was decoded at `end` (ns)."""
@@ -413,7 +404,7 @@ class RlcLeg(QueuedLeg[T]):
         if sdu.gone:
             return
         if sdu.unsent:
-            self._queue.pop()
+            self._sdus.pop()
         self._dropped_radio += 1
         self._drop(sdu)
         self._retransmissions.purge()
@@ -422,10 +413,10 @@ class RlcLeg(QueuedLeg[T]):
         """Drop the SDUs whose discardTimer has expired before a slot that begins by `now`."""
         while self._expiry() <= now:
             self._dropped_discard += 1
-            self._drop(self._queue.expire())
+            self._drop(self._sdus.expire())
 
     def _drop(self, sdu: RlcSdu[T]) -> None:
-        self._reassembly.give_up(sdu)
+        self._sdus.give_up(sdu)
         if not sdu.lost:
             self._dropped.append(sdu.packet)
 

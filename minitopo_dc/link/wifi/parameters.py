@@ -189,37 +189,6 @@ def exchange_ns(parameters: WifiParameters, packets: int, packet: int) -> int:
     return MEAN_ACCESS_NS + transmission_ns(parameters, _bytes(parameters, packets, packet))
 
 
-def goodput_bps(
-    parameters: WifiParameters,
-    mpdus: int,
-    *,
-    data: int,
-    payload: int,
-    acknowledgement: int,
-    packets_per_acknowledgement: int = 2,
-) -> float:
-    """Return a download's goodput (bit/s) without errors, collisions and other stations.
-
-    Data and acknowledgements have as many MPDUs in a TXOP as fit each other: `mpdus` packets of
-    data, then the acknowledgements of them all; with fewer packets than one acknowledges, several
-    TXOPs of data and one acknowledgement.
-
-    Args:
-        parameters: the medium's.
-        mpdus: packets of data in a TXOP.
-        data: bytes of an IP packet with data.
-        payload: bytes of it that count.
-        acknowledgement: bytes of an IP packet that acknowledges.
-        packets_per_acknowledgement: how many it acknowledges.
-    """
-    txops = max(1, -(-packets_per_acknowledgement // mpdus))
-    packets = txops * mpdus
-    acknowledgements = max(1, packets // packets_per_acknowledgement)
-    duration = txops * exchange_ns(parameters, mpdus, data)
-    duration += exchange_ns(parameters, acknowledgements, acknowledgement)
-    return packets * payload * 8 * NS_PER_S / duration
-
-
 def saturated_bps(parameters: WifiParameters, packet: int = LARGE_PACKET_BYTES) -> int:
     """Return what one direction carries (IP bit/s) that is never idle, the opposite one being idle.
 

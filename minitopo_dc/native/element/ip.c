@@ -18,29 +18,19 @@ static void put_word(uint8_t *at, int value)
     at[1] = (uint8_t)value;
 }
 
-/* The total length of a whole datagram of IPv4, whose header's length is in `header`; -1: it is none. */
-static int ipv4_total(const uint8_t *ip, int length, int *header)
+/* The length of a whole datagram, before whose payload are `header` bytes: of IPv6 all that the length field does not
+ * count. -1: it is none, or a jumbogram. */
+static int total_length(const uint8_t *ip, int length, int *header)
 {
-    int total;
+    int v6 = length > 0 && ip_is_v6(ip), total;
 
-    if (length < IPV4_HEADER || ip[0] >> 4 != 4)
+    if (length < (v6 ? IPV6_HEADER : IPV4_HEADER) || !(v6 || ip[0] >> 4 == 4))
         return -1;
-    total = word(ip + 2);
-    *header = (ip[0] & 0x0f) * 4;
+    *header = v6 ? IPV6_HEADER : (ip[0] & 0x0f) * 4;
+    total = v6 ? IPV6_HEADER + word(ip + 4) : word(ip + 2);
+    if (v6 && total == IPV6_HEADER && ip[6] == HOP_BY_HOP)
+        return -1;
     return *header >= IPV4_HEADER && *header <= total && total <= length ? total : -1;
-}
-
-/* The same of IPv6, whose header is taken as all before the payload; a jumbogram is none. */
-static int ipv6_total(const uint8_t *ip, int length)
-{
-    int payload;
-
-    if (length < IPV6_HEADER)
-        return -1;
-    payload = word(ip + 4);
-    if (payload == 0 && ip[6] == HOP_BY_HOP)
-        return -1;
-    return IPV6_HEADER + payload <= length ? IPV6_HEADER + payload : -1;
 }
 
 /* The checksum by RFC 1624, equation 4, modulo 0xFFFF (see the twin). */
@@ -56,16 +46,9 @@ void ip_set_total(uint8_t *ip, int total, int growth)
 
 int ip_append_room(uint8_t *ip, int length, int size)
 {
-    int header, total;
+    int header, total = total_length(ip, length, &header);
 
-    if (length > 0 && ip_is_v6(ip)) {
-        total = ipv6_total(ip, length);
-        header = IPV6_HEADER; /* the length does not count it */
-    } else {
-        total = ipv4_total(ip, length, &header);
-        header = 0;
-    }
-    if (total < 0 || total - header + size > MAX_LENGTH)
+    if (total < 0 || total + size > MAX_LENGTH + (ip_is_v6(ip) ? IPV6_HEADER : 0))
         return -1;
     ip_set_total(ip, total + size, size);
     memset(ip + total, 0, (size_t)size);
@@ -74,9 +57,8 @@ int ip_append_room(uint8_t *ip, int length, int size)
 
 int ip_split_trailer(uint8_t *ip, int length, int size)
 {
-    int header = IPV6_HEADER, total;
+    int header, total = total_length(ip, length, &header);
 
-    total = length > 0 && ip_is_v6(ip) ? ipv6_total(ip, length) : ipv4_total(ip, length, &header);
     if (total < 0 || total - size < header)
         return -1;
     ip_set_total(ip, total - size, -size);

@@ -207,8 +207,6 @@ typedef struct {
     leg_view *shown; /* NULL: it does not see its legs */
 } asked;
 
-enum { POLICY_BATCH, POLICY_DUPLICATE, POLICY_LEAST_DELAY, POLICY_PROPORTIONAL, POLICY_ASKED };
-
 struct policy {
     int kind, legs;
     int64_t shares[MAX_LEGS], done; /* batch: of the leg whose turn it is */

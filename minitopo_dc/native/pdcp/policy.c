@@ -92,45 +92,23 @@ unsigned candidates(transmit *of, int64_t now, int size)
     return moving ? moving : (1u << of->legs) - 1;
 }
 
-static policy *of_kind(int kind, int legs)
+policy *policy_new(int kind, int legs, const double *numbers)
 {
     policy *self = zeroed(1, sizeof(*self));
 
     self->kind = kind;
     self->legs = legs;
-    return self;
-}
-
-policy *policy_batch(const int64_t *shares, int legs)
-{
-    policy *self = of_kind(POLICY_BATCH, legs);
-
-    memcpy(self->shares, shares, (size_t)legs * sizeof(*shares));
-    return self;
-}
-
-policy *policy_duplicate(int legs)
-{
-    return of_kind(POLICY_DUPLICATE, legs);
-}
-
-policy *policy_least_delay(int legs)
-{
-    return of_kind(POLICY_LEAST_DELAY, legs);
-}
-
-policy *policy_proportional(int legs, double time_constant, double floor)
-{
-    policy *self = of_kind(POLICY_PROPORTIONAL, legs);
-
-    proportional_begin(&self->rates, legs, time_constant, floor);
+    for (int leg = 0; kind == POLICY_BATCH && leg < legs; leg++)
+        self->shares[leg] = (int64_t)numbers[leg];
+    if (kind == POLICY_PROPORTIONAL)
+        proportional_begin(&self->rates, legs, numbers[0], numbers[1]);
     return self;
 }
 
 policy *policy_asked(int (*ask)(void *policy, int64_t now, int size, int *answer), void *handle, leg_view *shown,
                      int legs)
 {
-    policy *self = of_kind(POLICY_ASKED, legs);
+    policy *self = policy_new(POLICY_ASKED, legs, NULL);
 
     self->python = (asked){ask, handle, shown};
     return self;

@@ -46,13 +46,13 @@ static flow *flow_to(const host *self, int source, int destination)
     return NULL;
 }
 
-static void put(flow *on, const uint8_t *data, size_t length)
+void flow_send(flow *self, const uint8_t *data, int length)
 {
-    packet *made = packet_new(on, -1, (int)length + on->headers);
+    packet *made = packet_new(self, -1, length + self->headers);
 
-    memcpy(made->data, data, length);
-    made->length = (int)length;
-    flow_take(on, made);
+    memcpy(made->data, data, (size_t)length);
+    made->length = length;
+    flow_take(self, made);
 }
 
 /* Send what the endpoint has left; 0: there is no way for one of the datagrams. */
@@ -66,7 +66,7 @@ static int send_left(host *self)
 
         if (on == NULL || each->length > MAX_BYTES)
             return 0;
-        put(on, state->output + each->offset, each->length);
+        flow_send(on, state->output + each->offset, (int)each->length);
     }
     return 1;
 }
@@ -173,12 +173,6 @@ void host_gets(host *self, flow *of, int source, int destination)
     of->to = self;
     of->to_source = source;
     of->to_destination = destination;
-}
-
-void host_send(host *self, flow *on, const uint8_t *data, int length)
-{
-    (void)self;
-    put(on, data, (size_t)length);
 }
 
 void host_wake(host *self, int64_t moment)

@@ -269,14 +269,10 @@ int64_t network_now(const network *self)
     return self->router.now;
 }
 
-void network_stop(network *self)
+void network_stop(network *self, int failed)
 {
     self->stopping = 1;
-}
-
-void network_fail(network *self)
-{
-    self->router.failed = 1;
+    self->router.failed |= failed;
 }
 
 /* The network. */

@@ -94,7 +94,12 @@ class SplitPolicy(Protocol):
 PolicyClass = TypeVar("PolicyClass", bound=Callable[..., SplitPolicy])
 
 _POLICIES: Registry[Callable[..., SplitPolicy]] = Registry(
-    "split policy", "minitopo_dc.split_policies", ("minitopo_dc.pdcp",)
+    "split policy",
+    "minitopo_dc.split_policies",
+    (
+        __name__,
+        *(f"{__package__}.{it}" for it in ("best_leg", "proportional", "bandit", "steering")),
+    ),
 )
 
 

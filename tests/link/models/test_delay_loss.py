@@ -23,10 +23,10 @@ from minitopo_dc.link import (
     LossModel,
     NormalDelay,
     UniformDelay,
-    curve_delay_ns,
     delay_steps,
     make_capacity,
 )
+from minitopo_dc.link.propagation import curve_delay_ns
 from minitopo_dc.router.element import Schedule
 from minitopo_dc.scenario import LegDirection, kernel_rates
 from minitopo_dc.scenario.element import ElementLeg

@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from minitopo_dc.link import (
-    AnyLeg,
-    ConstantDelay,
-    LegParameters,
-    WifiLeg,
-    WifiMedium,
-    WifiParameters,
-    WifiPath,
-)
+from minitopo_dc.link import AnyLeg, ConstantDelay, LegParameters, WifiLeg, WifiParameters, WifiPath
+from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.units import UNLIMITED
 
 PLAIN = LegParameters(queue=UNLIMITED, delay=ConstantDelay(0))

@@ -12,11 +12,11 @@ from minitopo_dc.link import (
     ConstantDelay,
     LegParameters,
     WifiLeg,
-    WifiMedium,
     WifiParameters,
     make_capacity,
     saturated_bps,
 )
+from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.link.wifi.parameters import transmission_ns
 from tests.link.wifi.pair import PLAIN, Pair
 

@@ -15,10 +15,10 @@ from minitopo_dc.link import (
     WifiLeg,
     WifiParameters,
     WifiPath,
-    WifiStatistics,
     make_capacity,
     saturated_bps,
 )
+from minitopo_dc.link.wifi.parameters import WifiStatistics
 from minitopo_dc.units import UNLIMITED, QueueLimit
 from tests.link.wifi.pair import PLAIN, Pair, PathPair
 from tests.link.wifi.test_properties import MS, WIRES

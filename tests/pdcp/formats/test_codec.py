@@ -11,16 +11,14 @@ from hypothesis import strategies as st
 
 from minitopo_dc.pdcp import (
     PacketFacts,
-    PacketKind,
     PduError,
-    Segment,
     SnFormat,
     classify_datagram,
     classify_udp,
     flow_id,
     sn_format,
 )
-from minitopo_dc.pdcp.classify import ACK, FIN, RST, SYN, TCP, UDP
+from minitopo_dc.pdcp.classify import ACK, FIN, RST, SYN, TCP, UDP, PacketKind, Segment
 
 formats = st.sampled_from([sn_format(12), sn_format(16), sn_format(18)])
 

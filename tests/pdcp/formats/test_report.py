@@ -21,10 +21,10 @@ from minitopo_dc.pdcp import (
     Timer,
     TransmittingEntity,
     decode_report,
-    encode_report,
     make_policy,
     sn_format,
 )
+from minitopo_dc.pdcp.report import encode_report
 
 MS = 1_000_000
 NOTHING = LegReception(0, 0, 0, 0, 0)

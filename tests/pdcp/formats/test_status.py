@@ -19,10 +19,9 @@ from minitopo_dc.pdcp import (
     StatusReport,
     Timer,
     decode_report,
-    encode_report,
     sn_format,
 )
-from minitopo_dc.pdcp.report import decode_status, encode_status
+from minitopo_dc.pdcp.report import decode_status, encode_report, encode_status
 
 MS = 1_000_000
 # How long an example takes depends on what else the machine does.

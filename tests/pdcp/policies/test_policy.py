@@ -18,10 +18,10 @@ from minitopo_dc.pdcp import (
     SplitPolicy,
     TransmittingEntity,
     make_policy,
-    policy_names,
     sn_format,
     split_policy,
 )
+from minitopo_dc.pdcp.policies.policy import policy_names
 from tests import REPOSITORY
 from tests.pdcp.views import WrittenLeg
 

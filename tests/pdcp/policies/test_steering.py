@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.pdcp import PolicyError, SteeringPolicy, make_policy
+from minitopo_dc.pdcp import PolicyError, make_policy
+from minitopo_dc.pdcp.policies.steering import SteeringPolicy
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 FLOW = {"per": "flow"}

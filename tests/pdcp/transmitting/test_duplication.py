@@ -8,14 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.pdcp import (
-    DuplicationRule,
-    LegReport,
-    PacketFacts,
-    PacketKind,
-    Segment,
-    SelectiveDuplication,
-)
+from minitopo_dc.pdcp import DuplicationRule, LegReport, PacketFacts, SelectiveDuplication
+from minitopo_dc.pdcp.classify import PacketKind, Segment
 from minitopo_dc.pdcp.transmitting.duplication import MAX_FLOWS
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from tests.pdcp.views import WrittenLeg

@@ -10,7 +10,6 @@ from minitopo_dc.pdcp import (
     DuplicationRule,
     LegReception,
     PacketFacts,
-    PacketKind,
     Pdu,
     PolicyError,
     Recovery,
@@ -18,10 +17,11 @@ from minitopo_dc.pdcp import (
     SduBuffer,
     SelectiveDuplication,
     TransmittingEntity,
-    encode_report,
     make_policy,
     sn_format,
 )
+from minitopo_dc.pdcp.classify import PacketKind
+from minitopo_dc.pdcp.report import encode_report
 from tests.pdcp.bearers import Answers
 from tests.pdcp.views import WrittenLeg
 

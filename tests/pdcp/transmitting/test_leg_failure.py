@@ -21,8 +21,8 @@ from minitopo_dc.pdcp import (
     ProportionalPolicy,
     Report,
     SplitPolicy,
-    encode_report,
 )
+from minitopo_dc.pdcp.report import encode_report
 from tests.pdcp.bearers import MS, Answers, Bearer, endless, recovery
 
 FOREVER = 10**9

@@ -15,11 +15,11 @@ from minitopo_dc.pdcp import (
     FlowControl,
     LeastDelayPolicy,
     Recovery,
-    ThresholdPolicy,
     TransmittingEntity,
     sn_format,
 )
 from minitopo_dc.pdcp.codec import Pdu
+from minitopo_dc.pdcp.policies.best_leg import ThresholdPolicy
 from minitopo_dc.pdcp.report import StatusReport
 from minitopo_dc.pdcp.transmitting.legs import BearerLeg, BearerLegs
 from minitopo_dc.trace import RateTrace

@@ -11,7 +11,8 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 
-from minitopo_dc.pdcp import Feedback, LegReception, Report, encode_report
+from minitopo_dc.pdcp import Feedback, LegReception, Report
+from minitopo_dc.pdcp.report import encode_report
 from minitopo_dc.real.element.injection import ReportReceiver
 from minitopo_dc.real.element.loop import ElementError
 from minitopo_dc.router.ip import udp_datagram

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.pdcp import PolicyError, policy_names
+from minitopo_dc.pdcp import PolicyError
+from minitopo_dc.pdcp.policies.policy import policy_names
 from minitopo_dc.virtual.run import run_virtual
 from tests.quic.extension import needs_picoquic
 from tests.virtual.scenarios import leg, scenario
