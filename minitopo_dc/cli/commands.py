@@ -81,7 +81,7 @@ def _explore(parser: argparse.ArgumentParser) -> None:
     words = "scenario file to begin with, before options"
     parser.add_argument("--scenario", type=Path, metavar="FILE", help=words)
     add_compared(parser, ("40", "30"))
-    words = "of localhost (default: 8866)"
+    words = "of localhost; 0 takes any (default: 8866)"
     parser.add_argument("--port", type=whole, default=8866, metavar="N", help=words)
     words = "print the address, and open no browser"
     parser.add_argument("--no-browser", action="store_true", help=words)

@@ -204,7 +204,10 @@ class TransferFields(Fields):
         words = {name: value[0] for name, value in form.words.items() if value}
         kind, _, rest = words.get("workload", "download").partition(":")
         self.workload = self._choice("what is transferred", WORKLOADS, kind)
-        size, seeds = words.get("size", "10"), words.get("repetitions", "3")
+        fields = dict(field.partition("=")[::2] for field in rest.split(",") if field)
+        own = fields.pop("size_mb", "10") if kind in SIZED else "10"
+        size, seeds = words.get("size", own), words.get("repetitions", "3")
+        rest = ",".join(f"{name}={value}" for name, value in fields.items())
         self._add("size", Entry("size", ("size (MB)", "above 0"), size, change))
         self._add("workload", Entry("workload", ("its fields", "KEY=VALUE,..."), rest, change))
         controls = get_runner(form.words["transports"][0]).congestion_controls

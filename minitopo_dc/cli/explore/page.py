@@ -261,12 +261,11 @@ def _remove(place: Path) -> None:
 def _spelt(form: Form) -> Form:
     """Return a form with a word for each field of each leg, as the page has them."""
     words = words_of_legs(base_scenario(form.arguments()).legs)
-    kept = {name: value for name, value in form.words.items() if name not in words}
     transports = form.words.get("transports") or tuple(
         name for stack in form.words.get("stacks", ("picoquic",)) for name in transports_of(stack)
     )
-    fields = dict.fromkeys((*form.words.get(REPEATED, ()), *words[REPEATED]))
-    return Form({**kept, **words, REPEATED: tuple(fields), "transports": transports})
+    fields = tuple(dict.fromkeys((*form.words.get(REPEATED, ()), *words[REPEATED])))
+    return Form({**form.words, **words, REPEATED: fields, "transports": transports})
 
 
 def _alone(comparison: Comparison) -> list[str]:

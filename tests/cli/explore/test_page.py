@@ -225,7 +225,11 @@ def test_a_page_is_what_it_begins_with(
     form = Form.of_values(legs, options)
     stack = "noq" if "stacks" in options else "picoquic"
     mine = [way for way in form.ways().values() if way.transport.endswith(stack)]
-    assert [*Page(form).ways().values()] == mine
+    page = Page(form)
+    assert [*page.ways().values()] == mine
+    again = Form.of_query(page.form.query())
+    assert again is not None
+    assert Page(again).form.command() == page.form.command()
 
 
 @pytest.mark.parametrize("kind", WORKLOADS)
