@@ -327,10 +327,10 @@ def paired_difference(
     wide = groups[measure].mean().unstack(by).reindex(columns=[first, second]).dropna()
     differences = (wide[first] - wide[second]).astype(float).tolist()
     lost = lost_pairs(of_both, good, wide.index, pairs)
-    against = other_way(differences, sum(lost.values()))
+    turned = [-float(np.mean(differences))] * sum(lost.values()) if differences else []
     (mean, interval), other = (
         (float(np.mean(values or math.nan)), mean_interval(values, confidence=confidence))
-        for values in (differences, against)
+        for values in (differences, [*differences, *turned])
     )
     return Paired(mean, interval, len(differences), lost, other)
 
@@ -372,11 +372,6 @@ def lost_pairs(
     why = bad.groupby(list(pairs), observed=True)["_why"].first()
     counts = why.reindex(unused).fillna("missing").value_counts()
     return {str(reason): int(number) for reason, number in counts.items()}
-
-
-def other_way(values: Sequence[float], lost: int) -> list[float]:
-    """Return the differences of pairs, and for each lost pair one of their mean, negated."""
-    return [*values, *[-float(np.mean(values))] * lost] if values else []
 
 
 def beside_published(cells: pd.DataFrame) -> pd.DataFrame:

@@ -23,7 +23,7 @@ from minitopo_dc.installation import module_command
 from minitopo_dc.registry import Registry, with_loaded_plugins
 from minitopo_dc.runners.addresses import is_bound
 from minitopo_dc.runners.programs import Tool
-from minitopo_dc.runners.virtual import GuestTransport, VirtualTransport
+from minitopo_dc.runners.virtual import FlowFacts, GuestTransport, VirtualTransport
 from minitopo_dc.workloads import (
     Download,
     Measurement,
@@ -141,6 +141,27 @@ class Transfer:
         file = self.directory / f"{role}.json"
         file.write_bytes(_transfers().dump_json(self, indent=1) + b"\n")
         return [*module_command(module), str(file), *words]
+
+    @classmethod
+    def of_flow(cls, facts: FlowFacts, certificate: Path = Path(), key: Path = Path()) -> Transfer:
+        """Return a flow on the virtual clock as its runner knows one on the real clock."""
+        address, port = facts.server_address
+        return cls(
+            workload=facts.workload,
+            congestion_control=facts.congestion_control,
+            server_address=address,
+            port=port,
+            client_addresses=tuple(address for address, _ in facts.client_addresses.values()),
+            directory=facts.directory,
+            certificate=certificate,
+            key=key,
+            timeout_s=1,
+            options=facts.options,
+            paths=facts.paths,
+            begin_ns=facts.begin,
+            leg_addresses=facts.leg_addresses,
+            plugins=facts.plugins,
+        )
 
     @classmethod
     def given(cls) -> Transfer:

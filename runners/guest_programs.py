@@ -42,27 +42,6 @@ class Changes(Protocol):
         """Note that one of `orders` was carried out at `moment` (ns)."""
 
 
-def guest_transfer(facts: FlowFacts, certificate: Path = Path(), key: Path = Path()) -> Transfer:
-    """Return a flow in a guest as its runner knows one on the real clock."""
-    address, port = facts.server_address
-    return Transfer(
-        workload=facts.workload,
-        congestion_control=facts.congestion_control,
-        server_address=address,
-        port=port,
-        client_addresses=tuple(address for address, _ in facts.client_addresses.values()),
-        directory=facts.directory,
-        certificate=certificate,
-        key=key,
-        timeout_s=1,
-        options=facts.options,
-        paths=facts.paths,
-        begin_ns=facts.begin,
-        leg_addresses=facts.leg_addresses,
-        plugins=facts.plugins,
-    )
-
-
 class ProgramsFlow:
     """Tells a guest which programs are a flow's ends, and takes what it says of them."""
 
@@ -86,7 +65,7 @@ class ProgramsFlow:
 
         facts.directory.mkdir(parents=True, exist_ok=True)
         files = write_files(facts.directory, facts.server_address[:1])
-        self.transfer = guest_transfer(facts, *files)
+        self.transfer = Transfer.of_flow(facts, *files)
         self._take: Take | None = None
         self._say: Callable[[str], None] | None = None
         self.ended: dict[str, tuple[int, int]] = {}

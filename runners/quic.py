@@ -136,19 +136,15 @@ class BuiltInQuicRunner(DatagramRunner):
         """Return the client's report, after a check of what arrived."""
         return read_report(last_json(transfer.client_output, "client"), transfer.workload)
 
-    @contextmanager
-    def files(self, transfer: Transfer) -> Iterator[None]:
-        """Make the directories for qlog files, which stay."""
-        for role in ("server", "client"):
-            if (directory := qlog_directory(transfer, self.options(transfer), role)) is not None:
-                directory.mkdir(parents=True, exist_ok=True)
-        yield
-
 
 def qlog_directory(transfer: Transfer, options: QuicOptions, role: str) -> Path | None:
-    """Return the directory for the qlog file of an end, None without one."""
-    # Both stacks name both ends' files by the connection: one directory would lose one.
-    return transfer.directory / "qlog" / role if options.qlog else None
+    """Return the directory for the qlog file of an end, which is made; None without a log."""
+    # Stacks name both ends' files by the connection: one directory would lose one.
+    directory = transfer.directory / "qlog" / role
+    if not options.qlog:
+        return None
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
 
 
 @contextmanager

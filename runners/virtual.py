@@ -65,31 +65,6 @@ class VirtualEndpoint(Protocol):
         """
 
 
-class EndpointInC(Protocol):
-    """A `VirtualEndpoint` that C may drive, but for what is due or has happened."""
-
-    @property
-    def in_c(self) -> bool:
-        """Return whether C can drive it now."""
-
-    @property
-    def due(self) -> int | None:
-        """Return when to resume whatever arrives (ns), None for not at all."""
-
-    @property
-    def ended(self) -> bool:
-        """Return whether it is over, and nothing is to be sent any more."""
-
-    def pointers(self) -> tuple[int, int, int, int]:
-        """Return addresses in memory: the endpoint, `mdc_state`, `mdc_receive`, `mdc_send`."""
-
-    def number(self, address: Address) -> int:
-        """Return the endpoint's number of an address."""
-
-    def resume(self, now: int, *, has_events: bool) -> int | None:
-        """Do as `step` does, with what arrived read already; `has_events`: some has to be told."""
-
-
 class Congestion(NamedTuple):
     """The sender's congestion control now, with empty text where it has no value."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -14,6 +15,8 @@ from hypothesis import settings
 from minitopo_dc.results.trust import LIMITS_VARIABLE
 
 NOT_ROOT = "needs root: sudo make test"
+MANY_OBJECTS = 100_000
+"""New objects after which garbage is looked for; Python's 700 cost collecting a seventh."""
 
 # A busy machine takes its time: no test is about how long an example takes. A quarter of
 # Hypothesis' 100 examples: each run of the tests draws others. The twins in C have more (EXAMPLES).
@@ -26,6 +29,7 @@ def pytest_configure() -> None:
 
     And believe all runs: several tests at a time disturb each other, and none is about a number.
     """
+    gc.set_threshold(MANY_OBJECTS)
     os.environ.setdefault(LIMITS_VARIABLE, str(Path(__file__).with_name("lenient-limits.yaml")))
     for number, default in (
         (signal.SIGINT, signal.default_int_handler),

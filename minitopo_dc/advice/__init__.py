@@ -167,11 +167,11 @@ def changes(scenario: Scenario) -> Iterator[tuple[str, Change]]:
         legs = [leg.evolve(**lossy) for leg in scenario.legs]
         yield f"{LOSS_PERCENT:g} % of random losses", lambda way: way.evolve(legs=legs)
     if scenario.transport == "mpquic-picoquic" and scenario.congestion_control not in COUPLED:
-        yield "coupled windows (LIA)", _coupled
-
-
-def _coupled(way: Scenario) -> Scenario:
-    return way.evolve(congestion_control=COUPLED[0]) if way.mode == "multipath" else way
+        lia = {"congestion_control": COUPLED[0]}
+        yield (
+            "coupled windows (LIA)",
+            lambda way: way.evolve(**lia) if way.mode == "multipath" else way,
+        )
 
 
 def _side(means: Mapping[str, float], pair: Sequence[str], limit: float) -> str | None:

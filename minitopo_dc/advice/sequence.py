@@ -289,8 +289,8 @@ def decide(stack: Candidates, runs: Runs) -> Advice:
     advice = Advice(stack.stack, runs.judged, dual, multipath, "time")
     if dual is not None and multipath is not None:
         look, stopped = _sampled(runs, judged)
-        advice = replace(advice, stopped=stopped, look=look, seed_s=runs.seed_s)
-        advice = replace(advice, why=_why(runs, judged, look))
+        why = _why(runs, judged, look)
+        advice = replace(advice, stopped=stopped, look=look, seed_s=runs.seed_s, why=why)
     elif runs.is_late:
         return advice
     else:

@@ -30,8 +30,8 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import check_size, naming
 from minitopo_dc.pool import Deadline, Killed, Pool
 from minitopo_dc.registry import load_plugins
-from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.perform import Retries, tried
+from minitopo_dc.results.run_result import ATTEMPTS, RunResult
+from minitopo_dc.runs.perform import Retries
 from minitopo_dc.runs.script_plugins import plugin_files, restored
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.scratch import scratch
@@ -52,7 +52,10 @@ Packed = tuple[RunResult, bytes]
 
 
 def perform(scenario: Scenario, directory: Path, retries: Retries) -> RunResult:
-    """Run a scenario, and again as `retries` say; add the time of all in real s as `wall_s`.
+    """Run a scenario, and again as `retries` say; return the last result.
+
+    Its details have the time of all in real s as `wall_s`, and say why the earlier attempts did not
+    count (`ATTEMPTS`).
 
     Args:
         scenario: what is run.
@@ -61,8 +64,16 @@ def perform(scenario: Scenario, directory: Path, retries: Retries) -> RunResult:
     """
     begin = time.monotonic()
     load_plugins(scenario.plugins)  # also where another version of one was loaded since
-    result = tried(lambda: attempt(scenario, directory), directory, retries)
-    return replace(result, details=result.details | {"wall_s": round(time.monotonic() - begin, 3)})
+    left = {"failed": retries.failed, "disturbed": retries.disturbed}
+    earlier: dict[str, list[str]] = {}
+    while True:
+        shutil.rmtree(directory, ignore_errors=True)
+        result = attempt(scenario, directory)
+        if not left.get(result.status, 0):
+            wall = {"wall_s": round(time.monotonic() - begin, 3)}
+            return replace(result, details=result.details | earlier | wall)
+        left[result.status] -= 1
+        earlier.setdefault(ATTEMPTS[result.status], []).append(result.reason)
 
 
 @contextmanager

@@ -1,8 +1,4 @@
-"""Advise on Dual Connectivity or multipath over your legs in a minute (`minitopo-dc advise`).
-
-The command runs each leg alone, Dual Connectivity and multipath on the virtual clock with one seed
-after the other. It ends when one of the two is better, when they tie, or when the time is over.
-"""
+"""Advise on Dual Connectivity or multipath over your legs in a minute (`minitopo-dc advise`)."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from minitopo_dc.campaign.store import FACTS, LOCK
 from minitopo_dc.cli import options
 from minitopo_dc.cli.options import REAL_SEEDS, SEEDS, check_repetitions
 from minitopo_dc.cli.options.rows import base_scenario, chosen_stacks, compared_ways
-from minitopo_dc.cli.options.scenario import check_capture
 from minitopo_dc.cli.screen import (
     new_directory,
     print_json,
@@ -48,7 +47,6 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.repetitions is None:
         arguments.repetitions = SEEDS if base.clock == "virtual" else REAL_SEEDS
     check_repetitions(arguments.repetitions)
-    check_capture(arguments, base.clock)
     jobs = chosen_jobs(arguments.jobs, base.clock)
     require_clock(base.clock)
     if not arguments.dry_run:  # the default rows depend on what is built

@@ -1,7 +1,4 @@
-"""Run your own program over one leg, Dual Connectivity or several paths (`minitopo-dc exec`).
-
-`minitopo-dc shell` has the same options of path and scenario.
-"""
+"""Run your own program, or a shell, over the legs (`minitopo-dc exec`, `minitopo-dc shell`)."""
 
 from __future__ import annotations
 
@@ -18,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from minitopo_dc.cli.options import MODES, add_path_options
 from minitopo_dc.cli.options.scenario import (
-    captured,
-    check_capture,
     with_assignments,
+    with_capture,
 )
 from minitopo_dc.cli.screen import interrupted_with, kept_text, new_directory, note, save_figure
 from minitopo_dc.clocks import require_real
@@ -66,11 +62,10 @@ def program_scenario(arguments: argparse.Namespace) -> Scenario:
         SettingsError, TraceError: an option or the file is wrong; the message says what is allowed.
     """
     load_plugins(arguments.plugins)
-    check_capture(arguments, getattr(arguments, "clock", None))  # the shell has none
     if arguments.capture and arguments.output is None:
         raise SettingsError("--pcap: needs --output, which the captures are kept in")
-    scenario = _path(arguments)
-    scenario = scenario.model_copy(update={"real": captured(scenario.real, arguments)})
+    clock = getattr(arguments, "clock", None)  # the shell has none
+    scenario = with_capture(_path(arguments), arguments, clock)
     check_scenario(scenario)
     return scenario
 

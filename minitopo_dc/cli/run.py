@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from minitopo_dc.cli.options.scenario import (
-    captured,
-    check_capture,
     dc_of,
     with_assignments,
+    with_capture,
     xn_of,
 )
 from minitopo_dc.cli.screen import (
@@ -62,9 +61,7 @@ def execute(arguments: argparse.Namespace) -> int:
     scenario = with_assignments(scenario, arguments)
     named = scenario.clock if "clock" in scenario.model_fields_set else None
     clock = arguments.clock or ("real" if interactive else named or default_clock())
-    check_capture(arguments, clock)
-    scenario = scenario.on_clock(clock)
-    scenario = scenario.model_copy(update={"real": captured(scenario.real, arguments)})
+    scenario = with_capture(scenario.on_clock(clock), arguments, clock)
     try:
         check_scenario(scenario)
         print_once(need.words for need in needs(scenario) if not need.is_met)

@@ -1,7 +1,4 @@
-"""Print the results of a run, comparison or campaign, or two side by side (`minitopo-dc show`).
-
-The command reads the files of the directories and runs nothing.
-"""
+"""Print the results of a run, comparison or campaign, or two side by side (`minitopo-dc show`)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import get_args
 
-from minitopo_dc.trace.model import NBIT, EndRule, OpportunityTrace, RateTrace, Trace, begun_at
+from minitopo_dc.trace.model import (
+    NBIT,
+    OPPORTUNITY_BYTES,
+    EndRule,
+    OpportunityTrace,
+    RateTrace,
+    Trace,
+    begun_at,
+)
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 _FAR = 1 << 80
@@ -197,7 +205,7 @@ class OpportunityCapacity:
         """What follows the trace's end."""
         self._moments = tuple(_moments(trace, end, offset_ns))
         self._duration = trace.duration_ns
-        self._size = trace.bytes_per_opportunity * 8
+        self._size = OPPORTUNITY_BYTES * 8
         self._limit = len(self._moments) if end == "stop" else _FAR
         # Opportunities are numbered through all laps, from 0 at time 0. The one in use:
         self._index = 0

@@ -15,7 +15,7 @@ from itertools import repeat
 from math import sqrt
 from typing import NamedTuple
 
-from minitopo_dc.results.run_result import DIRECTIONS, goodput_mbps
+from minitopo_dc.results.run_result import ENDS, goodput_mbps
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.leg import PACKET_BYTES, LegDirection
 from minitopo_dc.scenario.radio import Leg
@@ -95,8 +95,7 @@ class _Fluid(NamedTuple):
 def _nearest_s(links: Sequence[Leg], until_s: float) -> list[float]:
     """Return the least delay (s) over any of some links downlink, and uplink; 0 without a link."""
     return [
-        min((_least_s(link.direction(way), until_s) for link in links), default=0.0)
-        for way in DIRECTIONS
+        min((_least_s(link.direction(way), until_s) for link in links), default=0.0) for way in ENDS
     ]
 
 

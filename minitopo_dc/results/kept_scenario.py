@@ -186,13 +186,12 @@ def _recorded(run: Path) -> dict[str, str]:
         return {}
     except (OSError, ValueError) as error:
         raise SettingsError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    if not isinstance(names, dict) or not all(map(_is_name, names.values())):
+    if not isinstance(names, dict) or not all(
+        isinstance(name, str) and not _OTHER.search(name) and name[:DIGITS].isalnum()
+        for name in names.values()
+    ):
         raise SettingsError(f"{path}: malformed; allowed: names of files by the traces' paths")
     return names
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and not _OTHER.search(value) and value[:DIGITS].isalnum()
 
 
 def _is_same(path: str, name: str) -> bool:

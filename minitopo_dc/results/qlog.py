@@ -134,7 +134,8 @@ def _sequence_events(text: str) -> Iterator[Event]:
         elif name == RECEIVED:
             data = {**data, "frames": _frames(data["frames"])}
             is_protected = data["header"]["packet_type"] == PROTECTED
-            ranges = acknowledged_ranges(data["frames"]) if is_protected else []
+            acks = (frame["acked_ranges"] for frame in data["frames"] if "acked_ranges" in frame)
+            ranges = [ends for of_frame in acks for ends in of_frame] if is_protected else []
             acknowledged = max((last for _, last in ranges), default=-1)
             largest, is_sample = max(largest, acknowledged), acknowledged > largest
         yield {"time": record["time"], "name": name, "data": data}
@@ -156,9 +157,3 @@ def _frames(frames: Sequence[Event]) -> list[Event]:
         else:
             made.append(frame)
     return made
-
-
-def acknowledged_ranges(frames: Sequence[Event]) -> list[list[int]]:
-    """Return the ranges of packet numbers that a packet's frames acknowledge: first and last."""
-    acks = (frame["acked_ranges"] for frame in frames if frame["frame_type"] == "ack")
-    return [ends for ranges in acks for ends in ranges]

@@ -306,7 +306,8 @@ def of_first_flow(run: Path, name: str) -> Path | None:
     return next((path for path in paths if path.exists()), None)
 
 
-DIRECTIONS: tuple[Direction, ...] = ("downlink", "uplink")
+ENDS: Mapping[Direction, tuple[str, str]] = {"downlink": ("gnb", "ue"), "uplink": ("ue", "gnb")}
+"""The host that sends on the legs, and the one that receives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +351,7 @@ def leg_counts(
     """
     numbers = sorted(summaries["downlink"]["legs"], key=int)
     return tuple(
-        {way: _leg_count(summaries[way]["legs"][number], seconds) for way in DIRECTIONS}
+        {way: _leg_count(summaries[way]["legs"][number], seconds) for way in ENDS}
         for number in numbers
     )
 
@@ -363,9 +364,7 @@ def pdcp_counts(
     Args:
         summaries: of the element that receives in each direction: ue down, gnb up.
     """
-    return {
-        way: dict(counters) for way in DIRECTIONS for counters in summaries[way]["receive"].values()
-    }
+    return {way: dict(counters) for way in ENDS for counters in summaries[way]["receive"].values()}
 
 
 def _leg_count(counters: Mapping[str, Any], seconds: float) -> dict[str, float]:

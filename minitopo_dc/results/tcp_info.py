@@ -27,7 +27,7 @@ DECREASED = ("recovery", "loss")
 """States in which the window was cut for lost segments (Linux' `enum tcp_ca_state`)."""
 TCP = 6
 """The number of the protocol in IP."""
-FIN, SYN, RST = 0x01, 0x02, 0x04
+SYN = 0x02
 IPV6_HEADER = 40
 
 

@@ -136,7 +136,9 @@ def judge_trust(evidence: Evidence) -> dict[str, Any]:
     Raises:
         SettingsError: the file with the limits is wrong.
     """
-    limits, origin = machine_limits()
+    named = os.environ.get(LIMITS_VARIABLE)
+    file = Path(named) if named else LIMITS_FILE.expanduser()
+    limits, origin = _limits(file, required=bool(named))
     shares = evidence.shares()
     above = []
     for kind, of_parts in shares.items():
@@ -179,18 +181,9 @@ def verdict_of(result: RunResult) -> str:
     return str(result.details.get("trust", {}).get("verdict", ""))
 
 
-def machine_limits() -> tuple[Limits, str]:
-    """Return the limits of this machine, and where they are from.
-
-    Raises:
-        SettingsError: the file with the limits is wrong.
-    """
-    named = os.environ.get(LIMITS_VARIABLE)
-    return _limits(Path(named) if named else LIMITS_FILE.expanduser(), required=bool(named))
-
-
 @functools.cache
 def _limits(file: Path, *, required: bool) -> tuple[Limits, str]:
+    """Return the limits of this machine, and where they are from."""
     if not required and not file.exists():
         return Limits(), "shipped"
     return Limits.load(file), str(file)

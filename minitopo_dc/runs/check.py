@@ -30,16 +30,16 @@ class TransportLimitError(SettingsError):
     """
 
 
-def _transport_obstacle(flows: Sequence[ResolvedFlow], legs: int, *, alone: bool) -> str | None:
+def _transport_obstacle(scenario: Scenario) -> str | None:
     """Return the first limit of a flow's own transport that the flow exceeds, or None.
 
     A limit is of the workload, of the path schedule, or of the number of legs.
     """
-    for n, flow in enumerate(flows):
-        where, runner = "" if alone else f"flows.{n}.", get_runner(flow.transport)
+    for n, flow in enumerate(scenario.resolved_flows):
+        where, runner = f"flows.{n}." if scenario.flows else "", get_runner(flow.transport)
         if (reason := runner.workload_obstacle(flow.workload)) is not None:
             return f"{where}workload: {reason}"
-        if (reason := _path_obstacle(runner, flow, legs)) is not None:
+        if (reason := _path_obstacle(runner, flow, len(scenario.legs))) is not None:
             return f"{where}{reason}"
     return None
 
@@ -196,9 +196,8 @@ def check_real(scenario: Scenario) -> None:
         except SettingsError as error:
             raise SettingsError(f"{where}: {error}") from None
     ways: tuple[tuple[Direction, str], ...] = (("downlink", ""), ("uplink", "uplink: "))
-    flows, version, legs = scenario.resolved_flows, scenario.ip_version, len(scenario.legs)
     for direction, where in ways:
-        for _, bearer in bearers_of(flows, direction, version, legs, alone=not scenario.flows):
+        for _, bearer in bearers_of(scenario, direction):
             try:
                 check_kernel_bearer(bearer["pdcp"], len(bearer["legs"]))
             except SettingsError as error:
@@ -310,7 +309,7 @@ def check_fields(scenario: Scenario) -> Scenario:
         _check_virtual(scenario.virtual, scenario.real.backhaul, flows, scenario.legs)
     else:
         check_real(scenario)
-    limit = _transport_obstacle(flows, legs, alone=not scenario.flows)
+    limit = _transport_obstacle(scenario)
     if limit is not None:
         raise TransportLimitError(limit)
     return scenario
@@ -324,7 +323,7 @@ def has_guest(flows: Sequence[ResolvedFlow]) -> bool:
 def obstacle_here(scenario: Scenario) -> str | None:
     """Return why the first transport that cannot run on this clock here cannot, or None."""
     flows, is_virtual = scenario.resolved_flows, scenario.clock == "virtual"
-    limit = _transport_obstacle(flows, len(scenario.legs), alone=not scenario.flows)
+    limit = _transport_obstacle(scenario)
     if limit is not None:
         return limit
     for flow in flows:

@@ -343,7 +343,9 @@ class _FlowPlan:
         """
         size = self.options.packet_bytes(self.scenario.ip_version)
         is_tcp = get_runner(self.flow.transport).socket_table == "tcp"
-        if size is None or (is_tcp and self._probes_mtu):
+        sysctl = getattr(self.scenario, self.scenario.clock).sysctl
+        probes = str(sysctl.get("net.ipv4.tcp_mtu_probing", 0)) != "0"  # RFC 4821
+        if size is None or (is_tcp and probes):
             return
         if self.flow.proxied and not is_tcp:
             size += TUNNEL_BYTES
@@ -357,12 +359,6 @@ class _FlowPlan:
                         f"MTU of leg {number}: {radio.mtu_bytes} bytes; packets of "
                         f"{self.flow.transport} have up to {whole} there",
                     )
-
-    @property
-    def _probes_mtu(self) -> bool:
-        """Return whether TCP finds the MTU of a path by itself (RFC 4821)."""
-        sysctl = getattr(self.scenario, self.scenario.clock).sysctl
-        return str(sysctl.get("net.ipv4.tcp_mtu_probing", 0)) != "0"
 
     def _header_bytes(self, way: Direction) -> int:
         """Return the bytes of PDCP's header in a direction, 0 where the packets have none."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +13,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_json, write_version
 from minitopo_dc.results.judge import blank_result, judge
 from minitopo_dc.results.kept_scenario import keep_traces, save_as_run, trace_paths
-from minitopo_dc.results.run_result import ATTEMPTS, RunResult
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.trust import with_trust
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runs.check import obstacle_here
@@ -130,27 +129,3 @@ class Retries:
     disturbed: int = 1
     """How often a disturbed run is tried again: most disturbances pass, and what disturbs a second
     run in a row lasts."""
-
-
-def tried(once: Callable[[], RunResult], directory: Path, retries: Retries) -> RunResult:
-    """Run once, and again as often as the result allows; return the last result.
-
-    The details of that result say why the earlier attempts did not count, as `failed_attempts` and
-    `disturbed_attempts`.
-
-    Args:
-        once: makes one attempt.
-        directory: where it takes place; what is there is removed before each attempt.
-        retries: how often each kind of result is followed by another attempt.
-    """
-    left = {"failed": retries.failed, "disturbed": retries.disturbed}
-    earlier: dict[str, list[str]] = {}
-
-    def attempt() -> RunResult:
-        shutil.rmtree(directory, ignore_errors=True)
-        return once()
-
-    while left.get((result := attempt()).status, 0) > 0:
-        left[result.status] -= 1
-        earlier.setdefault(ATTEMPTS[result.status], []).append(result.reason)
-    return replace(result, details={**result.details, **earlier}) if earlier else result

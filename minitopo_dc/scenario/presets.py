@@ -20,7 +20,7 @@ from minitopo_dc.fields import Direction, SettingsError
 from minitopo_dc.pdcp import DISCARD_TIMER_MS, T_REORDERING_MS
 from minitopo_dc.pdcp.transmitting.legs import MIN_PACKETS
 from minitopo_dc.scenario.leg import PACKET_BYTES, LegDirection
-from minitopo_dc.scenario.radio import Leg, put_beside, tell_of_one_direction
+from minitopo_dc.scenario.radio import Leg, put_beside
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 DualConnectivity = Literal["papers", "deployable", "ideal"]
@@ -194,8 +194,7 @@ MAX_DIGITS = 10
 """The most digits of an index: far more than any list is long."""
 
 
-_LEG = r"(?:legs|real\.backhaul)\.[^.]+"
-OF_LEG, OF_DIRECTION = re.compile(_LEG), re.compile(_LEG + r"\.(?:downlink|uplink)\.[^.]+")
+OF_LEG = re.compile(r"(?:legs|real\.backhaul)\.[^.]+")
 
 
 def set_value(document: Any, path: str, value: Any) -> None:
@@ -205,9 +204,6 @@ def set_value(document: Any, path: str, value: Any) -> None:
         InputError: an index is not in its list.
     """
     *way, last = path.split(".")
-    in_direction = OF_DIRECTION.fullmatch(path)
-    for leg in _places(document, way[:-1], path) if in_direction else ():
-        tell_of_one_direction(way[-1], leg.keys() & {last})
     for place in _places(document, way, path):
         if isinstance(place, list):
             for index in _indices(place, last, path):

@@ -284,18 +284,12 @@ def _not_followed(both: Mapping[str, Any], downlink: Any) -> dict[str, Any]:
 def put_beside(leg: dict[str, Any], name: str, value: Any) -> None:
     """Put a field of both directions into the mapping of a leg, in place of the downlink's own.
 
-    An uplink that says it itself keeps its own; a warning tells of one that would have it.
+    An uplink that says it itself keeps its own.
     """
     fields = {name: value}
     below, own = _split(leg)
     if isinstance(down := own.get("downlink"), Mapping):
         own["downlink"] = {key: old for key, old in _merged(down, fields).items() if key != name}
-    if name in PROPAGATION and isinstance(up := own.get("uplink"), Mapping) and name in up:
-        warnings.warn(
-            f"{name}: changed in the downlink alone: the uplink says {name}: {up[name]} itself",
-            SettingsWarning,
-            stacklevel=3,
-        )
     leg.clear()
     leg.update(_merged(below, fields) | own)
 

@@ -9,7 +9,14 @@ from itertools import pairwise
 from statistics import median_low
 
 from minitopo_dc.numbers import significant
-from minitopo_dc.trace.model import DelayTrace, OpportunityTrace, Source, Trace, resample
+from minitopo_dc.trace.model import (
+    OPPORTUNITY_BYTES,
+    DelayTrace,
+    OpportunityTrace,
+    Source,
+    Trace,
+    resample,
+)
 
 _SECOND = 1_000_000_000
 _WINDOW = 100_000_000
@@ -126,7 +133,7 @@ def doubts(trace: Trace | DelayTrace) -> str | None:
     None if nothing does.
     """
     if isinstance(trace, OpportunityTrace):
-        bits = len(trace.times_ms) * trace.bytes_per_opportunity * 8
+        bits = len(trace.times_ms) * OPPORTUNITY_BYTES * 8
         mean = most = bits * _SECOND / trace.duration_ns
         source = Source("opportunities of 1,500 bytes at times in ms")
     else:

@@ -103,12 +103,17 @@ class RateTrace:
         return tuple(accumulate(work, initial=0))
 
 
+OPPORTUNITY_BYTES = 1500
+"""Mahimahi (Netravali et al., USENIX ATC 2015): one packet of the MTU. Its source counts 1504 bytes
+because its packets carry a 4-byte TUN header; an IP packet of 1500 bytes fits exactly."""
+
+
 @dataclass(frozen=True, slots=True)
 class OpportunityTrace:
     """Capacity as packet-delivery opportunities (Mahimahi's format).
 
     At each of `times_ms` (ms, >= 0, ascending, repeats allowed) the link may pass on
-    `bytes_per_opportunity` bytes; the trace is as long as its last time (which must be > 0).
+    `OPPORTUNITY_BYTES`; the trace is as long as its last time (which must be > 0).
 
     Raises:
         ValueError: it is not such a list; the message names the first place that breaks it.
@@ -116,9 +121,6 @@ class OpportunityTrace:
 
     name: str
     times_ms: tuple[int, ...]
-    # Mahimahi (Netravali et al., USENIX ATC 2015): one packet of the MTU. Its source counts 1504
-    # bytes because its packets carry a 4-byte TUN header; an IP packet of 1500 bytes fits exactly.
-    bytes_per_opportunity: int = 1500
 
     def __post_init__(self) -> None:
         """Refuse what is not such a list, naming the first place that breaks it."""
@@ -126,8 +128,6 @@ class OpportunityTrace:
             raise ValueError(f"trace {self.name}: needs at least one opportunity after 0 ms")
         if self.times_ms[0] < 0:
             raise ValueError(f"trace {self.name}: the first opportunity is before 0 ms")
-        if self.bytes_per_opportunity <= 0:
-            raise ValueError(f"trace {self.name}: an opportunity must carry at least 1 byte")
         for index, (earlier, later) in enumerate(pairwise(self.times_ms)):
             if later < earlier:
                 raise ValueError(
@@ -253,13 +253,13 @@ def to_opportunities(trace: RateTrace) -> OpportunityTrace:
     Raises:
         ValueError: the trace carries less than one opportunity, or more than `MAX_STEPS`.
     """
-    count = trace.cumulative_nbit()[-1] // (1500 * 8 * NBIT)
+    count = trace.cumulative_nbit()[-1] // (OPPORTUNITY_BYTES * 8 * NBIT)
     if count > MAX_STEPS:
         raise ValueError(
             f"trace {trace.name}: carries {count:,} packets of 1500 bytes; allowed: "
             f"{MAX_STEPS:,}: cut it, or see whether its rates are in the unit that is said"
         )
-    times = tuple(_full_at(trace, 1500 * 8 * NBIT))
+    times = tuple(_full_at(trace, OPPORTUNITY_BYTES * 8 * NBIT))
     if not times:
         raise ValueError(f"trace {trace.name}: carries less than one packet of 1500 bytes")
     return OpportunityTrace(trace.name, times)
@@ -331,7 +331,7 @@ def _rest(trace: RateTrace, offset_ns: int) -> RateTrace:
 def _integral(trace: Trace) -> Callable[[int], int]:
     """Return the function of what a trace carries from 0 to a time (ns), in 1e-9 bit."""
     if isinstance(trace, OpportunityTrace):
-        times, size = trace.times_ms, trace.bytes_per_opportunity * 8 * NBIT
+        times, size = trace.times_ms, OPPORTUNITY_BYTES * 8 * NBIT
 
         def opportunities(until: int) -> int:
             last = until == trace.duration_ns

@@ -18,7 +18,7 @@ from minitopo_dc.virtual.native import NativeHost, VirtualNativeElement, Virtual
 from minitopo_dc.virtual.network import Flow, VirtualLoop
 
 if TYPE_CHECKING:
-    from minitopo_dc.runners.virtual import EndpointInC
+    from minitopo_dc.runners.sans_io.virtual import StackEndpoint
 
 
 class Core:
@@ -54,7 +54,7 @@ class Core:
         It can where no host takes CPU time or is observed, and all endpoints are picoquic's.
         """
         joined = [
-            (host, cast("EndpointInC", host.endpoint), gets)
+            (host, cast("StackEndpoint[Any]", host.endpoint), gets)
             for host, gets in ends
             if isinstance(host, NativeHost) and getattr(host.endpoint, "in_c", False)
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minitopo_dc.native.library import from_c_time, library, to_c
 from minitopo_dc.native.pdcp import NativeTransmitter
@@ -15,7 +15,7 @@ from minitopo_dc.router.native import (
     NativeTransmitDriver,
 )
 from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.runners.virtual import EndpointInC, Sent
+from minitopo_dc.runners.virtual import Sent
 from minitopo_dc.scenario.element import (
     Bearer,
     ElementLeg,
@@ -24,6 +24,9 @@ from minitopo_dc.scenario.element import (
 from minitopo_dc.virtual.element import VirtualElement, driver_of
 from minitopo_dc.virtual.host import EndHost
 from minitopo_dc.virtual.network import START_NS, Flow, LoopTimer, Packet, Take, VirtualLoop
+
+if TYPE_CHECKING:  # a stack's, which others need not wait for
+    from minitopo_dc.runners.sans_io.virtual import StackEndpoint
 
 
 class VirtualNativeElement(VirtualElement):
@@ -175,7 +178,7 @@ class NativeHost(EndHost):
         self._native = loop
         self.fail = loop.fail
         self._pointer: Any = None
-        self._in_c: EndpointInC
+        self._in_c: StackEndpoint[Any]
         self._ways: dict[Any, Any] = {}
 
     @property
@@ -185,7 +188,7 @@ class NativeHost(EndHost):
             return super().received_bytes
         return int(self._native.lib.host_received_bytes(self._pointer))
 
-    def join(self, endpoint: EndpointInC, gets: Iterable[Flow]) -> None:
+    def join(self, endpoint: StackEndpoint[Any], gets: Iterable[Flow]) -> None:
         """Have C send and read the datagrams of this host's endpoint, to which the flows lead."""
         lib, ffi, flows = self._native.lib, library().ffi, self._native.flows
         self._in_c = endpoint

@@ -38,15 +38,8 @@ from minitopo_dc.quic.events import (
     StreamData,
     StreamReset,
 )
-from minitopo_dc.runners.aioquic.runner import (
-    HTTP3,
-    MODERN,
-    AioquicOptions,
-    Tuning,
-    configuration,
-)
+from minitopo_dc.runners.aioquic.runner import HTTP3, MODERN, Tuning
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads import Workload
 
 
 class _Queue(list[QuicStream]):
@@ -85,20 +78,20 @@ def seconds(moment: int) -> float:
 class TimedTrace(QuicLoggerTrace):
     """One connection's events; aioquic's own class reads the machine's clock."""
 
-    def __init__(self, *, is_client: bool, odcid: bytes, clock: Callable[[], float]) -> None:
+    def __init__(self, *, is_client: bool, odcid: bytes, clock: Callable[[], int]) -> None:
         super().__init__(is_client=is_client, odcid=odcid)
         self._clock = clock
 
     def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
         """Add an event to the log."""
-        time_ms = self.encode_time(self._clock())
+        time_ms = self.encode_time(seconds(self._clock()))
         self._events.append({"data": data, "name": f"{category}:{event}", "time": time_ms})
 
 
 class ConnectionLog(QuicLogger):
-    """The qlog of one end, whose time is that of a clock in s; `save` writes what it has."""
+    """The qlog of one end, whose time is that of a clock in ns; `save` writes what it has."""
 
-    def __init__(self, directory: Path, clock: Callable[[], float]) -> None:
+    def __init__(self, directory: Path, clock: Callable[[], int]) -> None:
         """Take where its file goes; both ends' clocks are to be the same one."""
         super().__init__()
         self._path = directory / "1.qlog"
@@ -112,7 +105,6 @@ class ConnectionLog(QuicLogger):
 
     def save(self) -> None:
         """Write the log into its file."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
         self._path.write_text(json.dumps(self.to_dict()), encoding="utf-8")
 
 
@@ -259,24 +251,6 @@ def initial_destination(data: bytes) -> bytes | None:
     if len(data) < 1200 or data[0] & 0xF0 != 0xC0 or data[1:5] != b"\0\0\0\1":
         return None
     return data[6 : 6 + data[5]]
-
-
-def make_end(
-    options: AioquicOptions,
-    workload: Workload,
-    control: str,
-    *,
-    certificate: Path,
-    key: Path | None,
-    log: ConnectionLog | None,
-) -> AioquicConnection:
-    """Return the connection of a server with its key or, without one, of a client."""
-    made = configuration(workload, control, options, is_client=key is None, logger=log)
-    if key is None:
-        made.load_verify_locations(str(certificate))
-    else:
-        made.load_cert_chain(certificate, key)
-    return AioquicConnection(made, options.tuning, log)
 
 
 SAMPLES = 8

@@ -8,7 +8,8 @@ describes it, and the authors' changes to it (section 6.1).
 from __future__ import annotations
 
 import importlib.util
-import time
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from pydantic import model_validator
@@ -25,7 +26,7 @@ from minitopo_dc.runners.quic import (
 )
 from minitopo_dc.runners.sans_io.runner import Role, StackRunner
 from minitopo_dc.runners.virtual import VirtualTransport
-from minitopo_dc.workloads import Measurement, Workload
+from minitopo_dc.workloads import Measurement
 
 if TYPE_CHECKING:  # who only asks which runners there are need not wait for aioquic
     from aioquic.quic.configuration import QuicConfiguration
@@ -116,33 +117,30 @@ BARE_STREAMS = "minitopo-call"
 """Of a workload that has no requests."""
 
 
-def protocols(workload: Workload) -> list[str]:
-    """Return the application protocols (ALPN) that carry a workload."""
-    return [BARE_STREAMS if workload.bare_streams else HTTP3]
-
-
 def configuration(
-    workload: Workload,
-    congestion_control: str,
-    options: QuicOptions,
-    *,
-    is_client: bool,
-    logger: QuicLogger | None,
+    transfer: Transfer, options: AioquicOptions, role: Role, log: QuicLogger | None
 ) -> QuicConfiguration:
-    """Return aioquic's configuration of an end, but for its certificates."""
+    """Return aioquic's configuration of an end."""
     from aioquic.quic.configuration import QuicConfiguration  # noqa: PLC0415 (its weight)
 
-    return QuicConfiguration(
+    is_client, workload = role == "client", transfer.workload
+    own = options if is_client else server_options(options, workload)
+    made = QuicConfiguration(
         is_client=is_client,
-        alpn_protocols=protocols(workload),
+        alpn_protocols=[BARE_STREAMS if workload.bare_streams else HTTP3],
         max_datagram_frame_size=datagram_frame(workload) or None,
-        congestion_control_algorithm=congestion_control,
-        max_datagram_size=options.max_datagram_bytes,
-        max_data=options.max_data,
-        max_stream_data=options.max_stream_data,
+        congestion_control_algorithm=transfer.congestion_control,
+        max_datagram_size=own.max_datagram_bytes,
+        max_data=own.max_data,
+        max_stream_data=own.max_stream_data,
         server_name=SERVER_NAME if is_client else None,
-        quic_logger=logger,
+        quic_logger=log,
     )
+    if is_client:
+        made.load_verify_locations(str(transfer.certificate))
+    else:
+        made.load_cert_chain(transfer.certificate, transfer.key)
+    return made
 
 
 @runner("quic")
@@ -168,7 +166,7 @@ class QuicRunner(StackRunner):
         """Return both ends for the virtual clock, as aioquic takes time as an argument."""
         from minitopo_dc.runners.aioquic.virtual import AioquicPair  # noqa: PLC0415 (aioquic)
 
-        return AioquicPair
+        return partial(AioquicPair, self)
 
     def sessions(self) -> tuple[type[ClientSession], type[ServerSession]]:
         """Return the ends over HTTP/3."""
@@ -179,27 +177,24 @@ class QuicRunner(StackRunner):
 
         return AioquicClient, AioquicServer
 
-    def connection(self, transfer: Transfer, role: Role) -> Connection:
-        """Return the connection of an end on the real clock."""
+    def connection(self, transfer: Transfer, role: Role, clock: Callable[[], int]) -> Connection:
+        """Return the connection of an end, which has sent nothing yet; the clock is in ns."""
         from minitopo_dc.runners.aioquic.connection import (  # noqa: PLC0415 (aioquic)
+            AioquicConnection,
             ConnectionLog,
-            make_end,
         )
 
         options = AioquicOptions.check(transfer.options, f"runner {self.name}")
-        directory, is_client = qlog_directory(transfer, options, role), role == "client"
-        return make_end(
-            options if is_client else server_options(options, transfer.workload),
-            transfer.workload,
-            transfer.congestion_control,
-            certificate=transfer.certificate,
-            key=None if is_client else transfer.key,
-            log=None if directory is None else ConnectionLog(directory, time.time),
-        )
+        directory = qlog_directory(transfer, options, role)
+        log = None if directory is None else ConnectionLog(directory, clock)
+        return AioquicConnection(configuration(transfer, options, role, log), options.tuning, log)
 
     def code_point(self, transfer: Transfer) -> int:  # noqa: ARG002
         """Return 0, as aioquic has no ECN."""
         return 0
+
+    def seed(self, value: int) -> None:
+        """Do nothing: aioquic draws identifiers and keys, on which no time depends."""
 
     def read(self, transfer: Transfer) -> Measurement:
         """Return the client's report, after a check of what arrived."""

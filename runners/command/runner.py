@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
-from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
+from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.mptcp.endpoints import subflow_per_address
 from minitopo_dc.runners.mptcp.runner import EndpointChanges
 from minitopo_dc.runners.processes.process import (
@@ -54,7 +54,7 @@ class CommandRunner(KernelTcpRunner):
     def _in_guest(self, facts: FlowFacts) -> GuestFlow:
         command = _command_of(facts.workload)
         several = len(facts.client_addresses) > 1
-        changes = EndpointChanges(guest_transfer(facts)) if several else None
+        changes = EndpointChanges(Transfer.of_flow(facts)) if several else None
         return ProgramsFlow(self, facts, changes=changes, ready_port=command.server_ready)
 
     def server_command(self, transfer: Transfer) -> list[str]:

@@ -13,7 +13,7 @@ from pydantic import StringConstraints
 from minitopo_dc.linux_guest import find_agent, proxy_obstacle
 from minitopo_dc.linux_guest.orders import EndpointOrder, proxy_orders
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
-from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
+from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.mptcp.endpoints import (
     MAX_SUBFLOWS,
     endpoint_changes,
@@ -207,7 +207,7 @@ class MptcpRunner(TcpRunner):
         facts = replace(facts, sysctl={**facts.sysctl, **options.sysctl()})
         if is_of_agent(facts.workload):
             return MptcpFlow(self, facts)
-        changes = EndpointChanges(guest_transfer(facts))
+        changes = EndpointChanges(Transfer.of_flow(facts))
         return ProgramsFlow(self, facts, changes=changes, ready_port=facts.server_address[1])
 
     def options_obstacle(self, options: Mapping[str, Any], *, virtual: bool) -> str | None:

@@ -188,7 +188,7 @@ def _ask(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, An
         begin_ns = wait_for_start()
         client, _ = runner.sessions()
         session = client(
-            runner.connection(transfer, "client"),
+            runner.connection(transfer, "client", time.monotonic_ns),
             runner.plan(transfer),
             sockets.addresses,
             (transfer.server_address, transfer.port),
@@ -215,7 +215,7 @@ def _marked_client(
         return None
     address = sockets.add(transfer.client_addresses[0])
     sockets.code_points[address] = dscp
-    return MarkedSession(runner.connection(transfer, "client"), address)
+    return MarkedSession(runner.connection(transfer, "client", time.monotonic_ns), address)
 
 
 def _serve(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, Any]]:
@@ -228,7 +228,7 @@ def _serve(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, 
     with Sockets([transfer.server_address], transfer.port, buffer_bytes, ecn=ecn) as sockets:
         _, server = runner.sessions()
         session = server(
-            runner.connection(transfer, "server"),
+            runner.connection(transfer, "server", time.monotonic_ns),
             clients,
             begin=0,
             make=server_of(workload),
@@ -250,7 +250,7 @@ def _marked_server(
     dscp, marks = _key_frame_dscp(transfer), sockets.code_points
     if dscp is None:
         return None
-    connection = runner.connection(transfer, "server")
+    connection = runner.connection(transfer, "server", time.monotonic_ns)
     return MarkedSession(connection, on_client=lambda client: marks.update({client: dscp}))
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
@@ -19,10 +18,12 @@ from minitopo_dc.quic.stack import (
     IDLE_TIMEOUT_S,
     MAX_PATHS,
     SCHEDULERS,
+    Configuration,
     DemotedPaths,
     Experiment,
     Stack,
 )
+from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.base import Transfer, TransferFailed, runner
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.quic import (
@@ -30,6 +31,7 @@ from minitopo_dc.runners.quic import (
     MIN_PAYLOAD,
     BuiltInQuicRunner,
     QuicOptions,
+    datagram_frame,
     qlog_directory,
 )
 from minitopo_dc.runners.virtual import VirtualTransport
@@ -41,6 +43,8 @@ if TYPE_CHECKING:  # which import this
     from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
 
 Role = Literal["client", "server"]
+ALPN = "hq-interop"
+"""The name that interoperability tests of QUIC use for HTTP/0.9."""
 ALIASES = {"reno": "newreno"}
 """Of congestion controls: what other transports call it."""
 
@@ -143,7 +147,7 @@ class StackRunner(BuiltInQuicRunner):
         """Return both ends for the virtual clock, as the stack takes time as an argument."""
         from minitopo_dc.runners.sans_io.virtual import make_pair  # noqa: PLC0415 (it imports this)
 
-        return partial(make_pair, self.library)
+        return partial(make_pair, self)
 
     def sessions(self) -> tuple[type[ClientSession], type[ServerSession]]:
         """Return what the programs of both ends do on their connections."""
@@ -154,28 +158,44 @@ class StackRunner(BuiltInQuicRunner):
 
         return ClientSession, ServerSession
 
-    def connection(self, transfer: Transfer, role: Role) -> Connection:
-        """Return the connection of an end on the real clock, which has sent nothing yet."""
-        from minitopo_dc.runners.sans_io.session import configuration  # noqa: PLC0415 (the same)
-
-        options = self.options(transfer)
-        made = configuration(
-            self.library,
-            transfer.workload,
-            transfer.congestion_control,
-            options,
-            addresses=len(self.addresses(transfer)),
+    def configuration(self, transfer: Transfer, role: Role) -> Configuration:
+        """Return the configuration of one end."""
+        options, is_client = self.path_options(transfer), role == "client"
+        return Configuration(
+            stack=self.library,
+            is_client=is_client,
             certificate=transfer.certificate,
-            key=transfer.key if role == "server" else None,
+            key=None if is_client else transfer.key,
+            alpn=ALPN,
+            server_name=SERVER_NAME,
+            congestion_control=congestion_control(transfer.congestion_control),
+            max_paths=path_limit(len(self.addresses(transfer))),
+            max_data=options.max_data,
+            max_stream_data=options.max_stream_data,
+            datagram_bytes=options.max_datagram_bytes,
+            demoted_paths=options.demoted_paths,
+            scheduler=options.scheduler,
+            weights=options.weights,
             qlog=qlog_directory(transfer, options, role),
+            experiment=options.experiment,
+            datagram_frame=datagram_frame(transfer.workload) if is_client else 0,
+            takes_turns=transfer.workload.takes_turns,
+            idle_timeout_s=idle_timeout_s(transfer.workload),
         )
-        return Connection(made, time.monotonic_ns())
+
+    def connection(self, transfer: Transfer, role: Role, clock: Callable[[], int]) -> Connection:
+        """Return the connection of an end, which has sent nothing yet; the clock is in ns."""
+        return Connection(self.configuration(transfer, role), clock())
 
     def code_point(self, transfer: Transfer) -> int:
         """Return the ECN code point of an end's datagrams; 0 without the option."""
-        if not self.options(transfer).ecn:
+        if not self.path_options(transfer).ecn:
             return 0
         return self.library.ecn_of(congestion_control(transfer.congestion_control))
+
+    def seed(self, value: int) -> None:
+        """Draw the stack's random numbers in this process from a seed from now on."""
+        self.library.seed(value)
 
     def read(self, transfer: Transfer) -> Measurement:
         """Return the client's report, whose bytes are checked, and the server's facts."""
@@ -187,7 +207,7 @@ class StackRunner(BuiltInQuicRunner):
         check_negotiated(server, transfer.congestion_control, multipath=several)
         return replace(measured, details={**measured.details, **server})
 
-    def options(self, transfer: Transfer) -> PathOptions:
+    def path_options(self, transfer: Transfer) -> PathOptions:
         """Return a transfer's options, those of paths with their defaults."""
         return PathOptions.check(transfer.options, f"runner {self.name}")
 

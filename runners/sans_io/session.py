@@ -12,7 +12,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
-from pathlib import Path
 from typing import ClassVar
 
 from minitopo_dc.quic.connection import Connection, Datagram, Received, StackError
@@ -25,68 +24,10 @@ from minitopo_dc.quic.events import (
     StreamData,
     StreamReset,
 )
-from minitopo_dc.quic.stack import Configuration, Stack
-from minitopo_dc.runners.addresses import SERVER_NAME
-from minitopo_dc.runners.quic import datagram_frame
-from minitopo_dc.runners.sans_io.runner import (
-    PathOptions,
-    congestion_control,
-    idle_timeout_s,
-    path_limit,
-)
-from minitopo_dc.workloads import Workload
 from minitopo_dc.workloads.exchange import BLOCK, MARKED, Content, End
 
-ALPN = "hq-interop"
-"""The name that interoperability tests of QUIC use for HTTP/0.9."""
 GIVEN_UP = 1
 """The error code of a stream that is given up; HTTP/0.9 has none."""
-
-
-def configuration(
-    stack: Stack,
-    workload: Workload,
-    control: str,
-    options: PathOptions,
-    *,
-    addresses: int,
-    certificate: Path,
-    key: Path | None,
-    qlog: Path | None,
-) -> Configuration:
-    """Return the configuration of a server with its key or, without one, of a client.
-
-    Args:
-        stack: of both ends.
-        workload: what the ends do.
-        control: the congestion control, as the runner names it.
-        options: the runner's.
-        addresses: how many the client has.
-        certificate: of the server.
-        key: of the certificate.
-        qlog: the directory for the stack's log; None: there is none.
-    """
-    return Configuration(
-        stack=stack,
-        is_client=key is None,
-        certificate=certificate,
-        key=key,
-        alpn=ALPN,
-        server_name=SERVER_NAME,
-        congestion_control=congestion_control(control),
-        max_paths=path_limit(addresses),
-        max_data=options.max_data,
-        max_stream_data=options.max_stream_data,
-        datagram_bytes=options.max_datagram_bytes,
-        demoted_paths=options.demoted_paths,
-        scheduler=options.scheduler,
-        weights=options.weights,
-        qlog=qlog,
-        experiment=options.experiment,
-        datagram_frame=datagram_frame(workload) if key is None else 0,
-        takes_turns=workload.takes_turns,
-        idle_timeout_s=idle_timeout_s(workload),
-    )
 
 
 class Pipe:

@@ -34,12 +34,11 @@ from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
 from minitopo_dc.runners.sans_io.runner import (
     NUMBER_BYTES,
     TUNNEL_BYTES,
-    PathOptions,
     check_negotiated,
     congestion_control,
 )
 from minitopo_dc.runners.sans_io.session import Session
-from minitopo_dc.runners.sans_io.virtual import StackPair, connections, sessions
+from minitopo_dc.runners.sans_io.virtual import StackPair
 from minitopo_dc.runners.virtual import Address, VirtualFlow
 from minitopo_dc.units import NS_PER_MS
 from minitopo_dc.workloads import Measurement
@@ -320,26 +319,22 @@ class TunnelServer(Server):
 class TunnelPair(StackPair):
     """A client and a server with one path between them, through a tunnel over several legs."""
 
-    def _sessions(
-        self, flow: VirtualFlow, options: PathOptions
-    ) -> tuple[ClientSession, ServerSession]:
+    def _sessions(self, flow: VirtualFlow) -> tuple[ClientSession, ServerSession]:
         proxy, plan, target = flow.proxy_address, flow.paths, flow.server_address
         assert proxy is not None
         assert plan is not None
+        options = self._runner.path_options(self._transfer)
         addresses = list(flow.client_addresses.values())
         reordering_ns = round(options.tunnel_reordering_ms * NS_PER_MS)
         around = TUNNEL_BYTES - (0 if reordering_ns else NUMBER_BYTES)
         # The inner connection's server sees the proxy as its client.
-        inner = connections(self._stack, flow, options, max_paths=1)
-        self._inner = sessions(flow, inner, PathPlan.whole(1), addresses[:1], clients=[proxy[0]])
-        ends = connections(
-            self._stack,
-            flow,
-            options,
+        inner = self._connections(max_paths=1)
+        way = PathPlan.whole(1), addresses[:1]
+        self._inner = self._sessions_on(inner, *way, clients=[proxy[0]])
+        ends = self._connections(
             alpn="h3",
-            congestion_control=congestion_control(self._control(options)),
+            congestion_control=congestion_control(self._control),
             datagram_bytes=options.max_datagram_bytes + around,
-            client_frame=ANY_DATAGRAM,
             is_tunnel=True,
             scheduler=options.scheduler if "scheduler" in options.model_fields_set else STEERING,
         )
@@ -374,7 +369,7 @@ class TunnelPair(StackPair):
         """
         measured = super().measure()
         negotiated = self._inner[1].describe()
-        check_negotiated(negotiated, self._flow.congestion_control, multipath=False)
+        super()._check(negotiated, multipath=False)
         details = {
             "congestion_control": negotiated["congestion_control"],
             "tunnel_congestion_control": measured.details["congestion_control"],
@@ -391,5 +386,20 @@ class TunnelPair(StackPair):
         for session in self._inner:
             session.connection.free()
 
-    def _control(self, options: PathOptions) -> str:
+    def _connections(self, **changes: Any) -> tuple[Connection, Connection]:
+        """Return both ends of a connection with changes of its configuration."""
+        runner, flow = self._runner, self._flow
+        client = replace(runner.configuration(self._transfer, "client"), **changes)
+        server = replace(runner.configuration(self._transfer, "server"), **changes)
+        if client.is_tunnel:
+            client = replace(client, datagram_frame=ANY_DATAGRAM)
+        return Connection(client, flow.client_host.now), Connection(server, flow.server_host.now)
+
+    def _check(self, negotiated: dict[str, Any], *, multipath: bool) -> None:
+        check_negotiated(negotiated, self._control, multipath=multipath)
+
+    @property
+    def _control(self) -> str:
+        """Return the congestion control of the connection over the legs."""
+        options = self._runner.path_options(self._transfer)
         return options.tunnel_congestion_control or self._flow.congestion_control

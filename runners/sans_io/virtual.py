@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.quic.connection import Connection, StackError
-from minitopo_dc.quic.stack import Stack
 from minitopo_dc.runners.addresses import SIMULATED
-from minitopo_dc.runners.base import TransferFailed, read_report
+from minitopo_dc.runners.base import Transfer, TransferFailed, read_report
 from minitopo_dc.runners.quic import QuicOptions, server_options
 from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession, client_of, server_of
-from minitopo_dc.runners.sans_io.runner import (
-    PathOptions,
-    check_negotiated,
-    congestion_control,
-)
-from minitopo_dc.runners.sans_io.session import MarkedSession, Session, configuration
+from minitopo_dc.runners.sans_io.runner import StackRunner, check_negotiated
+from minitopo_dc.runners.sans_io.session import MarkedSession, Session
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
     Address,
@@ -43,15 +36,15 @@ def set_buffers(flow: VirtualFlow, options: QuicOptions) -> None:
 class StackPair:
     """A client and a server, on one path or, with a plan of paths, on those of the plan."""
 
-    def __init__(self, stack: Stack, flow: VirtualFlow) -> None:
-        options = PathOptions.check(flow.options, f"stack {stack.name}")
-        set_buffers(flow, options)
-        if options.ecn:
+    def __init__(self, runner: StackRunner, flow: VirtualFlow) -> None:
+        self._runner, self._flow = runner, flow
+        self._transfer = Transfer.of_flow(flow, *SIMULATED)
+        set_buffers(flow, runner.options(self._transfer))
+        if code_point := runner.code_point(self._transfer):
             for host in (flow.client_host, flow.server_host):
-                host.set_ecn(stack.ecn_of(congestion_control(flow.congestion_control)))
-        self._stack, self._flow, self._options = stack, flow, options
-        stack.seed(flow.seed)
-        asking, answering = self._sessions(flow, options)
+                host.set_ecn(code_point)
+        runner.seed(flow.seed)
+        asking, answering = self._sessions(flow)
         self.client: StackEndpoint[ClientSession] = StackEndpoint(
             asking, flow.client_host, flow.ended
         )
@@ -59,17 +52,50 @@ class StackPair:
             answering, flow.server_host, self._count_paths
         )
 
-    def _sessions(
-        self, flow: VirtualFlow, options: PathOptions
-    ) -> tuple[ClientSession, ServerSession]:
-        ends = connections(self._stack, flow, options)
+    def _sessions(self, flow: VirtualFlow) -> tuple[ClientSession, ServerSession]:
+        """Return what both ends do on their connections."""
+        ends = self._connections()
         marked: tuple[MarkedSession | None, MarkedSession | None] = (None, None)
         if (address := flow.key_frame_address) is not None:
-            client, server = connections(self._stack, flow, options)
+            client, server = self._connections()
             marked = MarkedSession(client, address), MarkedSession(server)
         plan, addresses = flow.paths or PathPlan.whole(1), list(flow.client_addresses.values())
         clients = [address for address, _ in addresses]
-        return sessions(flow, ends, plan, addresses, clients=clients, marked=marked)
+        return self._sessions_on(ends, plan, addresses, clients=clients, marked=marked)
+
+    def _connections(self) -> tuple[Connection, Connection]:
+        """Return the client's end and the server's, neither of which has sent anything."""
+        flow, connection = self._flow, self._runner.connection
+        return (
+            connection(self._transfer, "client", lambda: flow.client_host.now),
+            connection(self._transfer, "server", lambda: flow.server_host.now),
+        )
+
+    def _sessions_on(
+        self,
+        ends: tuple[Connection, Connection],
+        plan: PathPlan,
+        addresses: Sequence[Address],
+        *,
+        clients: Sequence[str],
+        marked: tuple[MarkedSession | None, MarkedSession | None] = (None, None),
+    ) -> tuple[ClientSession, ServerSession]:
+        """Return the sessions of both ends; `clients`: the addresses that the server sees."""
+        flow, workload = self._flow, self._flow.workload
+        client, server = self._runner.sessions()
+        return (
+            client(
+                *(ends[0], plan, addresses, flow.server_address, flow.begin),
+                make=client_of(workload),
+                marked=marked[0],
+            ),
+            server(
+                *(ends[1], clients, flow.begin),
+                make=server_of(workload),
+                bare=workload.bare_streams,
+                marked=marked[1],
+            ),
+        )
 
     def start(self) -> int | None:
         """Begin to connect; return when the client is to be called again (ns)."""
@@ -79,25 +105,23 @@ class StackPair:
 
     def measure(self) -> Measurement:
         """Return the client's report, the server socket's drops and, if several, each path."""
-        client, server = self._flow.client_host, self._flow.server_host
-        negotiated = self.server.session.describe()
-        report = {
-            **self.client.session.report(),
-            "receive_buffer_bytes": client.receive_buffer_bytes,
-            "socket_drops": client.socket_drops,
+        flow, negotiated = self._flow, self.server.session.describe()
+        report = self.client.session.report() | {
+            "receive_buffer_bytes": flow.client_host.receive_buffer_bytes,
+            "socket_drops": flow.client_host.socket_drops,
             **negotiated,
-            "server_socket_drops": server.socket_drops,
+            "server_socket_drops": flow.server_host.socket_drops,
         }
-        if self._flow.paths is not None:
+        if flow.paths is not None:
             report[PATHS] = [path.values() for path in self.server.session.paths.reports()]
-        measured = read_report(report, self._flow.workload)
-        several = self._flow.paths is not None and len(self._flow.client_addresses) > 1
-        check_negotiated(negotiated, self._control(self._options), multipath=several)
+        measured = read_report(report, flow.workload)
+        several = flow.paths is not None and len(flow.client_addresses) > 1
+        self._check(negotiated, multipath=several)
         return measured
 
-    def _control(self, options: PathOptions) -> str:  # noqa: ARG002 (a hook)
-        """Return the congestion control of the connection over the legs."""
-        return self._flow.congestion_control
+    def _check(self, negotiated: dict[str, Any], *, multipath: bool) -> None:
+        """Check what the connection over the legs had."""
+        check_negotiated(negotiated, self._flow.congestion_control, multipath=multipath)
 
     def congestion(self) -> Congestion:
         """Return the congestion of a connection with one path; a stack tells no threshold."""
@@ -191,83 +215,10 @@ class StackEndpoint(Generic[AnySession]):
         return self.step(now, ())
 
 
-def sessions(
-    flow: VirtualFlow,
-    ends: tuple[Connection, Connection],
-    plan: PathPlan,
-    addresses: Sequence[Address],
-    *,
-    clients: Sequence[str],
-    marked: tuple[MarkedSession | None, MarkedSession | None] = (None, None),
-) -> tuple[ClientSession, ServerSession]:
-    """Return what both ends do on their connections; `clients`: the addresses the server sees."""
-    workload = flow.workload
-    return (
-        ClientSession(
-            *(ends[0], plan, addresses, flow.server_address, flow.begin),
-            make=client_of(workload),
-            marked=marked[0],
-        ),
-        ServerSession(
-            *(ends[1], clients, flow.begin),
-            make=server_of(workload),
-            bare=workload.bare_streams,
-            marked=marked[1],
-        ),
-    )
-
-
-def connections(
-    stack: Stack,
-    flow: VirtualFlow,
-    options: PathOptions,
-    *,
-    client_frame: int | None = None,
-    **changes: Any,
-) -> tuple[Connection, Connection]:
-    """Return the client's end and the server's, neither of which has sent anything.
-
-    Args:
-        stack: of both.
-        flow: whose ends they are.
-        options: of its runner.
-        client_frame: bytes of a DATAGRAM frame that the client takes; None: the workload's.
-        changes: fields of both ends' `Configuration` that are not those of the flow.
-    """
-    own: dict[str, Any] = {} if client_frame is None else {"datagram_frame": client_frame}
-    client, server = (
-        Connection(
-            replace(
-                configuration(
-                    stack,
-                    flow.workload,
-                    flow.congestion_control,
-                    options,
-                    addresses=len(flow.client_addresses),
-                    certificate=SIMULATED.certificate,
-                    key=key,
-                    qlog=_log_directory(flow, role) if options.qlog else None,
-                ),
-                **changes,
-                **(own if role == "client" else {}),
-            ),
-            flow.client_host.now,
-        )
-        for role, key in (("client", None), ("server", SIMULATED.key))
-    )
-    return client, server
-
-
-def _log_directory(flow: VirtualFlow, role: str) -> Path:
-    directory = flow.directory / "qlog" / role
-    directory.mkdir(parents=True, exist_ok=True)
-    return directory
-
-
-def make_pair(stack: Stack, flow: VirtualFlow) -> StackPair:
+def make_pair(runner: StackRunner, flow: VirtualFlow) -> StackPair:
     """Return both ends of a flow, with a tunnel between them if it has a proxy on the UPF."""
     if flow.proxy_address is None:
-        return StackPair(stack, flow)
+        return StackPair(runner, flow)
     from minitopo_dc.runners.sans_io.tunnel import TunnelPair  # noqa: PLC0415 (aioquic)
 
-    return TunnelPair(stack, flow)
+    return TunnelPair(runner, flow)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from minitopo_dc.files import CsvFile
 from minitopo_dc.linux_guest.orders import Orders, Shape, Traffic
-from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.runners.guest_programs import Changes, guest_transfer
+from minitopo_dc.runners.base import Transfer, TransferFailed
+from minitopo_dc.runners.guest_programs import Changes
 from minitopo_dc.runners.processes.kernel_socket import Subflow
 from minitopo_dc.runners.tcp.info import INTERVAL_S, SAMPLE_NS, AgentSamples, info_file, info_rows
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
@@ -65,7 +65,7 @@ class TcpFlow:
     def __init__(self, runner: TcpRunner, facts: FlowFacts) -> None:
         self._runner = runner
         self._facts = facts
-        self.transfer = guest_transfer(facts)
+        self.transfer = Transfer.of_flow(facts)
         self._multipath = runner.protocol == "mptcp"
         self.samples = AgentSamples(samples=self._multipath)
         self._last: Subflow | None = None

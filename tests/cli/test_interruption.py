@@ -197,7 +197,10 @@ def test_an_interruption_that_a_library_turns_into_its_own_error_is_one(
 def command(tmp_path: Path) -> list[str]:
     """A run of a small scenario."""
     file = tmp_path / "s.yaml"
-    file.write_text("transport: quic\nmode: sc\nclock: virtual\nlegs: [{rate_mbps: 1}]\n")
+    file.write_text(
+        "transport: quic\nmode: sc\nclock: virtual\nlegs: [{rate_mbps: 1}]\n"
+        "workload: {size_mb: 0.01}\n"
+    )
     return ["run", str(file), "--output", str(tmp_path / "run")]
 
 

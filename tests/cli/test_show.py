@@ -101,7 +101,8 @@ def test_a_comparison_of_python_stands_beside_one_of_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--clock", "virtual", "--transports", "quic-picoquic", "--modes", "sc", "dc"]
-    assert cli.main(["compare", *options, "--size", "0.1", "--output", str(tmp_path / "a")]) == 0
+    options += ["--size", "0.1", "--repetitions", "3"]
+    assert cli.main(["compare", *options, "--output", str(tmp_path / "a")]) == 0
     runs = load(tmp_path / "a").drop_duplicates("way").set_index("way")["run"]
     own = {"leg 1": "mine", "leg 2": "leg 2", "DC (papers')": "DC"}
     ways = {mine: load_as_run(tmp_path / "a" / runs[way]) for way, mine in own.items()}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from minitopo_dc.fields.yaml_text import dump_yaml, parse_yaml
-from minitopo_dc.files import json_text
+from minitopo_dc.files import write_json
 
 VALUES: dict[str, Any] = {
     **{"whole": 1, "real": 1.5, "large": 1e22, "small": 1e-7, "yes": True, "none": None},
@@ -28,5 +29,6 @@ def test_a_mapping_without_entries_is_written_as_one() -> None:
 
 
 @pytest.mark.parametrize("value", [VALUES, {"half": "\ud800"}, [float("inf"), 2**70]])
-def test_json_is_read_as_it_was_also_with_half_a_character(value: object) -> None:
-    assert json.loads(json_text(value)) == value
+def test_json_is_read_as_it_was_also_with_half_a_character(value: object, tmp_path: Path) -> None:
+    write_json(tmp_path / "value.json", value)
+    assert json.loads((tmp_path / "value.json").read_text()) == value

@@ -75,7 +75,7 @@ def some_leg(rng: Random) -> DrivenLeg:
         (
             rng.choice((1, 10**12)),
             RateTrace("fuzz", edges, rates, sum(times)),
-            OpportunityTrace("fuzz", (0, 1, 1, rng.randint(1, 10**8)), rng.choice((1, 65535))),
+            OpportunityTrace("fuzz", (0, 1, 1, rng.randint(1, 10**8))),
         )
     )
     delay: Any = rng.choice(

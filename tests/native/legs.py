@@ -107,7 +107,7 @@ def opportunity_traces(draw: st.DrawFn) -> OpportunityTrace:
     gaps = draw(st.lists(st.integers(0, 30), min_size=1, max_size=8))
     times = [sum(gaps[: index + 1]) for index in range(len(gaps))]
     times[-1] = max(times[-1], 1)
-    return OpportunityTrace("t", tuple(times), draw(st.sampled_from([1, 100, 1500, 9000])))
+    return OpportunityTrace("t", tuple(times))
 
 
 @st.composite

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc import Download, Leg, Scenario
+from minitopo_dc.campaign import executors
 from minitopo_dc.cli import entry
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.errors import InputError
@@ -16,7 +17,7 @@ from minitopo_dc.results.kept_scenario import load_to_run, run_id
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.needs import cautions, needs, print_once
-from minitopo_dc.runs.perform import Retries, tried
+from minitopo_dc.runs.perform import Retries
 from minitopo_dc.workloads.download import Upload
 from tests.linux_guest.guests import needs_guest
 from tests.quic.extension import needs_picoquic
@@ -240,17 +241,23 @@ def test_what_cannot_be_identified_is_an_error_of_the_input(
     ],
 )
 def test_a_run_is_tried_as_often_as_allowed(
-    attempts: str, retries: Retries, kept: dict[str, int], tmp_path: Path
+    attempts: str,
+    retries: Retries,
+    kept: dict[str, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     statuses = attempts.split()
     left = iter(statuses)
 
-    def once() -> RunResult:
-        (tmp_path / "run").mkdir()  # each attempt finds none
+    def once(_: Scenario, directory: Path) -> RunResult:
+        directory.mkdir()  # each attempt finds none
         status = next(left)
         return result() if status == "ok" else no_result("tcp", "sc", status, f"why {status}")
 
-    last = tried(once, tmp_path / "run", retries)
+    monkeypatch.setattr(executors, "attempt", once)
+    small = scenario(LEG, mode="sc", transport="quic", workload=Download(size_mb=0.01))
+    last = executors.perform(small, tmp_path / "run", retries)
     assert (last.status, [*left]) == (statuses[-1], [])
     assert {name: why for name, why in last.details.items() if name.endswith("_attempts")} == {
         name: [f"why {name.removesuffix('_attempts')}"] * number for name, number in kept.items()

@@ -28,7 +28,7 @@ def recorded(table: Path) -> pd.DataFrame:
     """The beginning of a recorded table, as `dc.load` returns one."""
     runs = pd.read_parquet(table)
     runs.attrs["labels"] = list(runs.columns[: list(runs.columns).index("seed")])
-    return runs.head(400).assign(run="")
+    return runs.head(100).assign(run="")
 
 
 def few(runs: pd.DataFrame, kind: str) -> pd.DataFrame:
@@ -51,7 +51,9 @@ def test_a_report_of_few_runs_is_a_page(name: str, kind: str, tmp_path: Path) ->
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sections = program.sections(runs)
-        page = write_report(tmp_path, runs, title=name, sections=sections, formats=["pdf"])
+        # PDF, which takes as long as all else, of what has a bar or a point in each figure.
+        formats = ["pdf"] if kind == "one" else []
+        page = write_report(tmp_path, runs, title=name, sections=sections, formats=formats)
     assert "not shown" not in dict(sections)
     text = page.read_text(encoding="utf-8")
     assert all(str(markupsafe.escape(title)) in text for title, _ in sections)

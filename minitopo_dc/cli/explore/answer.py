@@ -116,7 +116,8 @@ class Turns:
             self._waiting.append(mine)
             try:
                 self.changed.wait_for(lambda: tab.is_old() or self._is_next(mine))
-                tab.check()
+                if tab.is_old():
+                    raise CancelledError
             finally:
                 self._waiting.remove(mine)
                 self.changed.notify_all()
@@ -138,7 +139,8 @@ class Turns:
             CancelledError: nobody wants its answer any more.
         """
         with self.changed:
-            tab.check()
+            if tab.is_old():
+                raise CancelledError
             if later or self._clock() - self._begin_s >= TURN_S:
                 self.give(tab)
                 self.take(tab, later=later)
@@ -181,8 +183,7 @@ class Tab:
 
     def settle(self) -> None:
         """Wait until the newest request is answered."""
-        thread = self._thread
-        if thread is not None:
+        if (thread := self._thread) is not None:
             thread.join()
 
     def close(self) -> None:
@@ -195,11 +196,6 @@ class Tab:
     def is_old(self) -> bool:
         """Return whether nobody wants the answer that is under way."""
         return self.old_s < math.inf
-
-    def check(self) -> None:
-        """Raise CancelledError if nobody wants the answer any more."""
-        if self.is_old():
-            raise CancelledError
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -311,11 +307,12 @@ def _in_turns(
 
 SIZE_INCHES, DOTS_PER_INCH = (9.0, 8.0), 100
 NO_LAYOUT: Any = "none"
-MARGINS = dict(zip(("left", "bottom", "right", "top"), (0.17, 0.375, 0.985, 0.965), strict=True))
-"""Fixed ones: to compute them takes longer than all of the runs."""
+BOTTOM, RIGHT, TOP, OF_LETTER = 0.375, 0.985, 0.965, 0.007
+"""Fixed margins, and the width of a name's letter: to lay all out takes longer than all runs."""
 PACKETS = (0.27, 0.06, 0.715, 0.215)
 """Where the packets went stands below all else: left, bottom, width and height, as shares."""
-THICK = 0.7
+THICK, MOST_NAMED = 0.7, 6
+"""The thickness of a bar, and of how many ways the curves are named: all colours are the bars'."""
 LEAST_BIN_S, LEAST_BINS, BINS = 0.02, 10, 40
 """The bins of all rates over time, each at least two samples wide: so many for the fastest way, and
 for the slowest one."""
@@ -330,8 +327,11 @@ def draw(comparison: Comparison, figure: Figure | None = None) -> Any:
     """
     figure = figure or Figure(layout=NO_LAYOUT)
     figure.set(size_inches=SIZE_INCHES, dpi=DOTS_PER_INCH)
-    figure.subplots_adjust(**MARGINS, wspace=0.5, hspace=0.5)
-    grid, runs = theme.grid_of(figure, 2, 2), comparison.runs
+    runs, ways = comparison.runs, plots.ordered(comparison.runs["way"])
+    left = max(0.17, OF_LETTER * max(map(len, ways)))  # of all axes
+    gaps = {"wspace": 2 * left / (RIGHT - 2 * left), "hspace": 0.5}
+    figure.subplots_adjust(left=left, bottom=BOTTOM, right=RIGHT, top=TOP, **gaps)
+    grid = theme.grid_of(figure, 2, 2)
     bars, rate, carried, delay = grid.flat
     plots.comparison(runs, ax=bars)
     bars.set_title("")
@@ -344,7 +344,7 @@ def draw(comparison: Comparison, figure: Figure | None = None) -> Any:
     if (legend := lost.get_legend()) is not None:  # the colours are those above
         legend.remove()
     means = runs.groupby("way").mean(numeric_only=True)
-    means = means.reindex(plots.ordered(runs["way"])).fillna(0.0)
+    means = means.reindex(ways).fillna(0.0)
     legs = means.filter(regex=f"^{LEG_BYTES}") / 1e6
     names = [f"leg {number + 1}" for number in range(legs.shape[1])]
     _stacks(carried, legs.set_axis(names, axis="columns"), theme.LEGS)
@@ -393,8 +393,9 @@ def _rates(axes: Axes, runs: Mapping[str, Mapping[Any, Any]], directory: Path) -
         axes.plot(*rate, label=way, **line)
     axes.set(title="received over time", xlabel="time (s)", ylabel="Mbit/s")
     axes.set(xlim=(0, None), ylim=(0, None))
-    if axes.lines:
-        axes.legend(loc="best", ncols=2)
+    if 0 < len(axes.lines) <= MOST_NAMED:
+        axes.set_ylim(0, 1.5 * axes.get_ylim()[1])
+        axes.legend(loc="upper left", ncols=2)
 
 
 def _stacks(axes: Axes, parts: pd.DataFrame, colours: Sequence[str]) -> None:
@@ -408,7 +409,7 @@ def _stacks(axes: Axes, parts: pd.DataFrame, colours: Sequence[str]) -> None:
     if len(parts.columns):
         texts = [significant(total) if total else "none" for total in sums]
         axes.bar_label(last, texts, padding=4)
-        axes.legend(loc="upper left", ncols=parts.shape[1], borderaxespad=0.1)
+        axes.legend(loc="upper left", ncols=parts.shape[1], borderaxespad=0.1, columnspacing=1)
     axes.set(xlim=(0, 1.15 * sums.max() or 1.0), yticks=range(len(parts)), yticklabels=parts.index)
     axes.set_ylim(len(parts) - 0.4, -0.7 - 0.15 * len(parts))  # above them the parts' names
     axes.grid(visible=False, axis="y")

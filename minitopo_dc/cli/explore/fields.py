@@ -19,12 +19,11 @@ from minitopo_dc.cli.explore.form import (
     words_of_legs,
 )
 from minitopo_dc.cli.options import BOTH, CONTROL, REPETITIONS
-from minitopo_dc.cli.options.rows import base_scenario
 from minitopo_dc.numbers import is_plain
 from minitopo_dc.pdcp.policies.policy import policy_names
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runners.quic import stacks_of, transports_of
-from minitopo_dc.scenario import LegDirection
+from minitopo_dc.scenario import Leg, LegDirection
 from minitopo_dc.scenario.presets import NAMES
 
 RATE: Final = "rate"
@@ -40,7 +39,6 @@ STEPS: Final[Mapping[str, Sequence[float]]] = {
     "repetitions": (1, 2, 3, 4, 5, 7, 10),
 }
 """Where the sliders may stand; what is typed may be any value of a field's range."""
-DEFAULTS: Final = {"delay": "10", "jitter": "1", "loss": "0", "queue": "100"}
 LABELS: Final = {"legs": "rate (Mbit/s)", **{n: plots.label_of(f) for n, (f, *_) in BOTH.items()}}
 SIZED: Final = ("download", "upload", "both")
 WORKLOADS: Final = dict.fromkeys(SIZED, "") | {
@@ -49,7 +47,8 @@ WORKLOADS: Final = dict.fromkeys(SIZED, "") | {
 }
 """What is transferred, with lengths that answer soon."""
 KERNEL: Final = {"Linux: TCP and MPTCP": ("tcp", "mptcp")}
-ATSSS: Final = ("sc", "dc", "atsss", "multipath")
+MODES: Final = ("sc", "dc", "multipath")
+"""Beside which ATSSS is shown, of whoever names no modes."""
 NEXT: Final = re.compile(r"\s+(?=[\w.*]+=)")
 """What is between two fields; values may have spaces, too: `legs.1={"wifi": {}}`."""
 RED, GREY = plots.theme.LOST, plots.theme.LINE
@@ -162,14 +161,13 @@ class LegFields(Fields):
 
     def __init__(self, number: int, form: Form, change: Change) -> None:
         super().__init__(change)
-        word = form.legs[number]
+        word = form.words["legs"][number]
         trace = next((name for name, path in TRACES.items() if path == word), word)
         kind = RATE if is_plain(word) else trace
         self._own = {kind: word}
         self.capacity = self._choice(f"leg {number + 1}", [RATE, *TRACES, *CARRIERS], kind)
         for name, label in LABELS.items():
-            text = form.of_legs(name, DEFAULTS.get(name, ""))[number]
-            text = text if name != "legs" or kind == RATE else "40"
+            text = form.words[name][number] if name != "legs" or kind == RATE else "40"
             key = f"{name}-{number + 1}"
             self._add(name, Entry(key, (label, _allowed(name)), text, change))
         self._enable()
@@ -191,10 +189,10 @@ class LegFields(Fields):
         """Show what a carrier is beside its rate, which can be changed then."""
         self._enable()
         if self.capacity.value in CARRIERS:
-            carrier = Form({"legs": (str(self.capacity.value),)})
-            for name, words in words_of_legs(base_scenario(carrier.arguments()).legs)[0].items():
-                if name in BOTH:
-                    self.entries[name].show(words[0])
+            carrier = Leg.check({"carrier": self.capacity.value}, "legs")
+            words = words_of_legs([carrier])
+            for name in BOTH:
+                self.entries[name].show(words[name][0])
         self._change()
 
 
@@ -257,8 +255,9 @@ class ComparedFields(Fields):
         words = "t-Reordering (ms)", "as the DC has it"
         self._add(T_REORDERING, Entry("timer", words, timer, change))
         self._add_stacks(form.words["transports"])
-        is_steered = "atsss" in form.words.get("modes", ())
-        self.atsss = self._watched(pn.widgets.Checkbox(label="ATSSS", value=is_steered))
+        modes = form.words.get("modes", ())
+        self._modes = [mode for mode in modes if mode != "atsss"]
+        self.atsss = self._watched(pn.widgets.Checkbox(label="ATSSS", value="atsss" in modes))
         self._add(REPEATED, Entry(REPEATED, ("other fields", "FIELD=VALUE"), others, change))
 
     def _add_stacks(self, transports: Sequence[str]) -> None:
@@ -282,7 +281,7 @@ class ComparedFields(Fields):
             "xn": [xn] if "deployable" in duals else [],
             "stacks": [],
             "transports": [*transports, *self._transports],
-            "modes": ATSSS if self.atsss.value else [],
+            "modes": [*(self._modes or MODES), "atsss"] if self.atsss.value else self._modes,
             REPEATED: [*fields, *filter(None, NEXT.split(others))],
         }
 

@@ -23,20 +23,12 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import UPLINK_MBPS
 from minitopo_dc.fields.yaml_text import dump_yaml
 from minitopo_dc.installation import shipped
-from minitopo_dc.scenario import Leg, Scenario
+from minitopo_dc.scenario import Leg, LegDirection, Scenario
 from minitopo_dc.scenario.presets import FIELDS, XN_MS
 
-QUIC: Final = ("quic-picoquic", "mpquic-picoquic")
-START: Final[Mapping[str, tuple[str, ...]]] = {
-    "legs": ("40", "30"),
-    "delay": ("10", "40"),
-    "size": ("5",),
-}
+START: Final = {"legs": ("40", "30"), "delay": ("10", "40"), "size": ("5",)}
 """Where both legs are worth having, and the ways differ; of whoever names no legs."""
-USUAL: Final[Mapping[str, tuple[str, ...]]] = {
-    "transports": QUIC,
-    "repetitions": ("3",),
-}
+USUAL: Final = {"transports": ("quic-picoquic", "mpquic-picoquic"), "repetitions": ("3",)}
 """What the page has in place of the defaults of `compare`: what answers in a second."""
 TRACES: Final = {path.stem: str(path) for path in sorted(shipped("traces").glob("lte_*.csv"))}
 CARRIERS: Final = (
@@ -112,32 +104,20 @@ class Form:
             if name not in _options():
                 raise SettingsError(f"{key}: allowed: {', '.join(_options())}")
             given[name] = tuple(map(_plain, value if isinstance(value, list | tuple) else [value]))
+        usual = dict(USUAL)
+        if "stacks" in given:
+            del usual["transports"]
         if isinstance(legs, Scenario):
-            return cls.of_scenario(legs, given)
-        if legs is None:
-            return cls._begun(given)
-        words, others = words_of_legs(legs)
-        return cls._begun({**words, **given, REPEATED: (*given.get(REPEATED, ()), *others)})
-
-    @classmethod
-    def of_scenario(cls, scenario: Scenario, given: Mapping[str, Sequence[str]] = {}) -> Self:
-        """Return the options that make a scenario, and over them those that are given."""
-        words = _words_of(scenario)
+            words = _words_of(legs)
+        elif legs is not None:
+            words = words_of_legs(legs)
+        else:
+            words = {} if {"legs", "delay"} & given.keys() else dict(START)
+        if "workload" in given:
+            words.pop("size", None)
         fields = (*words.get(REPEATED, ()), *given.get(REPEATED, ()))
         last = {field.partition("=")[0]: field for field in fields}
-        return cls._begun(
-            words | {key: tuple(given[key]) for key in given} | {REPEATED: tuple(last.values())}
-        )
-
-    @classmethod
-    def _begun(cls, given: Mapping[str, tuple[str, ...]]) -> Self:
-        start = {} if "legs" in given or "delay" in given else dict(START)
-        if "workload" in given:
-            start.pop("size", None)
-        usual = {
-            key: USUAL[key] for key in USUAL if not (key == "transports" and "stacks" in given)
-        }
-        return cls({**start, **usual}).changed(**given)
+        return cls(usual).changed(**{**words, **given, REPEATED: tuple(last.values())})
 
     @classmethod
     def of_query(cls, query: str) -> Self | None:
@@ -169,16 +149,6 @@ class Form:
         """Return the form with other words of some options (`_` for `-`), without those of none."""
         named = {name.replace("_", "-"): tuple(value) for name, value in words.items()}
         return type(self)({key: value for key, value in {**self.words, **named}.items() if value})
-
-    def of_legs(self, name: str, default: str) -> list[str]:
-        """Return the words of an option leg by leg: one word is that of all."""
-        words, legs = listed(self.words.get(name, (default,))), len(self.legs)
-        return words * legs if len(words) == 1 else (words + [default] * legs)[:legs]
-
-    @property
-    def legs(self) -> list[str]:
-        """Return the words of the legs: a rate, a trace, a carrier, a pair of them."""
-        return listed(self.words["legs"])
 
     def arguments(self) -> argparse.Namespace:
         """Return the options as `compare` reads them, on the virtual clock.
@@ -219,14 +189,18 @@ class Form:
 
     def yaml(self) -> str:
         """Return the scenario over Dual Connectivity, or the first, as a file for `run`."""
-        return dump_yaml(_document(_main(self.ways())))
+        ways = [*self.ways().values()]
+        return dump_yaml(_document(next((way for way in ways if way.mode == "dc"), ways[0])))
 
     def python(self) -> str:
         """Return a program that compares the same ways."""
         ways = self.ways()
         base = next(iter(ways.values()))
-        document = _document(base)
-        lines = [f"    {name}={_value(value)}," for name, value in document.items()]
+        fields = {
+            name: pformat(value, width=90, sort_dicts=False).replace("\n", "\n    ")
+            for name, value in _document(base).items()
+        }
+        lines = [f"    {name}={value}," for name, value in fields.items()]
         made = [f'    "{name}": {_evolved(base, way)},' for name, way in ways.items()]
         return "\n".join(
             [
@@ -252,12 +226,6 @@ def _plain(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _main(ways: Mapping[str, Scenario]) -> Scenario:
-    """Return the way over Dual Connectivity, the first of several; the first of all without one."""
-    duals = (way for way in ways.values() if way.mode == "dc")
-    return next(duals, next(iter(ways.values())))
-
-
 def _document(scenario: Scenario) -> dict[str, Any]:
     """Return a scenario's fields as a file has them, if it can be without the defaults."""
     short: dict[str, Any] = scenario.model_dump(mode="json", exclude_defaults=True)
@@ -269,10 +237,6 @@ def _document(scenario: Scenario) -> dict[str, Any]:
         pass
     whole: dict[str, Any] = scenario.model_dump(mode="json", exclude_unset=True)
     return whole
-
-
-def _value(value: Any) -> str:
-    return pformat(value, width=90, sort_dicts=False).replace("\n", "\n    ")
 
 
 def _evolved(base: Scenario, way: Scenario) -> str:
@@ -303,66 +267,54 @@ def _dual(scenario: Scenario) -> tuple[Any, float]:
 def _words_of(scenario: Scenario) -> dict[str, tuple[str, ...]]:
     """Return the options of a comparison whose ways have the fields of a scenario."""
     fields = scenario.model_dump(mode="json", exclude_defaults=True)
-    words, others = words_of_legs(scenario.legs)
+    words, taken = words_of_legs(scenario.legs), {"legs", "options", "plugins", *CHOSEN}
     own = dict(fields.get("workload", {}))
     kind = own.pop("kind", scenario.workload.kind)
     if all(isinstance(value, str | int | float) for value in own.values()):
         text = ",".join(f"{key}={_plain(value)}" for key, value in own.items())
         words["workload"] = (f"{kind}:{text}".rstrip(":"),)
-    else:
-        others.append(f"workload={json.dumps(fields['workload'])}")
-    words |= _of_bearer(scenario, fields, others)
-    for name in ("congestion_control", "seed"):
-        if name in fields:
-            words[name.replace("_", "-")] = (str(fields[name]),)
-    taken = ("legs", "workload", "congestion_control", "seed", "options", "plugins", *FIELDS)
+        taken.add("workload")
+    for name in fields.keys() & {"congestion_control", "seed"}:
+        words[name.replace("_", "-")] = (str(fields.pop(name)),)
     fields["primary_leg"] = scenario.primary_leg
     if scenario.primary_leg == "nearest":  # as it is in each comparison
         del fields["primary_leg"]
-    others += [
-        f"{key}={json.dumps(value)}"
-        for key, value in fields.items()
-        if key not in (*taken, *CHOSEN)
-    ]
-    return words | ({REPEATED: tuple(others)} if others else {})
-
-
-def _of_bearer(
-    scenario: Scenario, fields: Mapping[str, Any], others: list[str]
-) -> dict[str, tuple[str, ...]]:
-    """Return the Dual Connectivity by its name, or its split; the rest goes to the other fields."""
     name, xn_ms = _dual(scenario.evolve(mode="dc"))
     if name:
-        xn = {"xn": (_plain(xn_ms),)} if name == "deployable" else {}
-        return {"dc": (name,), **xn}
-    pdcp = dict(fields.get("pdcp") or {})
-    split = pdcp.pop("split", SPLIT)
-    others += [f"pdcp.{key}={json.dumps(value)}" for key, value in pdcp.items()]
-    for key in ("split_uplink", "uplink_pdcp"):
-        if fields.get(key):
-            others.append(f"{key}={json.dumps(fields[key])}")
-    return {"split": (split,)}
+        words |= {"dc": (name,)} | ({"xn": (_plain(xn_ms),)} if name == "deployable" else {})
+        taken |= {*FIELDS}
+    else:
+        pdcp = fields.pop("pdcp", None) or {}
+        words["split"] = (pdcp.pop("split", SPLIT),)
+        fields |= {f"pdcp.{key}": value for key, value in pdcp.items()}
+    others = (f"{key}={json.dumps(fields[key])}" for key in fields if key not in taken)
+    return words | {REPEATED: (*words[REPEATED], *others)}
 
 
-def words_of_legs(legs: Sequence[Leg]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Return the words of legs, and as other fields those legs that the words do not make."""
+def words_of_legs(legs: Sequence[Leg]) -> dict[str, tuple[str, ...]]:
+    """Return the words of legs; those that options do not make are other fields (`REPEATED`)."""
     rows = {name: [_both(leg, field) for leg in legs] for name, (field, *_) in BOTH.items()}
     words = {"legs": tuple(map(_capacity, legs))} | {key: tuple(row) for key, row in rows.items()}
     rates = tuple(_plain(leg.uplink.rate_mbps or UPLINK_MBPS) for leg in legs)
     if set(rates) != {_plain(UPLINK_MBPS)} and not any(map(_carrier, legs)):
         words["uplink"] = rates
     made = leg_settings(Form(words).arguments())
-    others = [
+    others = (
         f"legs.{place}={json.dumps(leg.model_dump(mode='json', exclude_defaults=True))}"
         for place, (leg, settings) in enumerate(zip(legs, made, strict=True))
         if Leg.check(settings, "legs") != leg
-    ]
-    return words, others
+    )
+    return words | {REPEATED: tuple(others)}
 
 
 def _both(leg: Leg, field: str) -> str:
-    """Return a field of both directions as an option has it: `8`, or `8/12` down and up."""
-    down, up = (_plain(getattr(way, field)) for way in (leg.downlink, leg.uplink))
+    """Return a field of both directions as an option has it: `8`, or `8/12` down and up.
+
+    A queue whose limit is none of packets has the default.
+    """
+    values = (getattr(way, field) for way in (leg.downlink, leg.uplink))
+    default = LegDirection.model_fields[field].default
+    down, up = (_plain(default if value is None else value) for value in values)
     return down if down == up else f"{down}/{up}"
 
 

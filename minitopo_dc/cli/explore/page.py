@@ -52,13 +52,13 @@ class Page:
     def __init__(self, form: Form) -> None:
         self.comparison: Comparison | None = None
         self._address = ""
-        self._given, self._lock = form, Lock()
+        self._given, self._lock = _spelt(form), Lock()
         self._document, self._location = pn.state.curdoc, pn.state.location
         self._tab, self._saving = Tab(self._answer), Tab(self._save)
-        spelt = _spelt(form)
-        self.legs = [LegFields(number, spelt, self._changed) for number in range(len(spelt.legs))]
-        self.transfer = TransferFields(spelt, self._changed)
-        self.compared = ComparedFields(spelt, self._changed)
+        numbers = range(len(self._given.words["legs"]))
+        self.legs = [LegFields(number, self._given, self._changed) for number in numbers]
+        self.transfer = TransferFields(self._given, self._changed)
+        self.compared = ComparedFields(self._given, self._changed)
         self._make_answer()
         self.view = self._layout()
         self._changed()
@@ -260,13 +260,13 @@ def _remove(place: Path) -> None:
 
 def _spelt(form: Form) -> Form:
     """Return a form with a word for each field of each leg, as the page has them."""
-    words, others = words_of_legs(base_scenario(form.arguments()).legs)
+    words = words_of_legs(base_scenario(form.arguments()).legs)
     kept = {name: value for name, value in form.words.items() if name not in words}
     transports = form.words.get("transports") or tuple(
         name for stack in form.words.get("stacks", ("picoquic",)) for name in transports_of(stack)
     )
-    fields = [*form.words.get(REPEATED, ()), *others]
-    return Form({**kept, **words, REPEATED: tuple(dict.fromkeys(fields)), "transports": transports})
+    fields = dict.fromkeys((*form.words.get(REPEATED, ()), *words[REPEATED]))
+    return Form({**kept, **words, REPEATED: tuple(fields), "transports": transports})
 
 
 def _alone(comparison: Comparison) -> list[str]:

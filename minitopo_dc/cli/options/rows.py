@@ -10,10 +10,10 @@ from minitopo_dc.cli.options import BEARER, COMPARED, MODES, SPLIT, listed
 from minitopo_dc.cli.options.scenario import (
     assignments,
     base_fields,
-    captured,
     dc_of,
     is_below,
     put,
+    with_capture,
     xn_of,
 )
 from minitopo_dc.clocks import default_clock
@@ -41,8 +41,7 @@ def base_scenario(arguments: argparse.Namespace) -> Scenario:
     clock = getattr(arguments, "clock", None) or default_clock()  # the shell has no such option
     fields = base_fields(arguments) | _bearer(arguments, _splits(arguments)[0])
     own = {"transport": "tcp", "mode": "sc", "leg": arguments.leg or 1, "clock": clock}
-    base = Scenario.check({**fields, **own}, "options")
-    return base.model_copy(update={"real": captured(base.real, arguments)})
+    return with_capture(Scenario.check({**fields, **own}, "options"), arguments, clock)
 
 
 def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -14,12 +13,12 @@ import yaml
 from minitopo_dc.cli.options import BOTH, OF_ROWS, listed
 from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.fields.base import SettingsWarning, exists, quoted
+from minitopo_dc.fields.base import exists, quoted
 from minitopo_dc.fields.yaml_text import parse_yaml
 from minitopo_dc.link import DelayCurve
 from minitopo_dc.numbers import WITH_UNIT, in_field_unit, is_plain, quantity_of
 from minitopo_dc.registry import load_plugins
-from minitopo_dc.scenario import Clock, RealSettings, Scenario
+from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.scenario.carriers import KINDS, PAIRS
 from minitopo_dc.scenario.presets import NAMES, XN_MS, DualConnectivity, set_value
 from minitopo_dc.workloads import Workload, parse_workload
@@ -204,16 +203,13 @@ def put(document: dict[str, Any], values: Mapping[str, Any], *fields: str) -> di
     Raises:
         SettingsError: an index is not in its list.
     """
-    with warnings.catch_warnings():
-        # Who writes `legs.*.uplink` means one direction.
-        warnings.simplefilter("ignore", SettingsWarning)
-        for path, value in values.items():
-            if fields and not is_below(path, *fields):
-                continue
-            try:
-                set_value(document, path, value)
-            except InputError as error:
-                raise SettingsError(f"--set {error}") from None
+    for path, value in values.items():
+        if fields and not is_below(path, *fields):
+            continue
+        try:
+            set_value(document, path, value)
+        except InputError as error:
+            raise SettingsError(f"--set {error}") from None
     return document
 
 
@@ -247,19 +243,18 @@ def xn_of(arguments: argparse.Namespace, names: Sequence[str]) -> float:
     return float(arguments.xn)
 
 
-def check_capture(arguments: argparse.Namespace, clock: Clock | None) -> None:
-    """Refuse `--pcap` on the virtual clock, with a SettingsError."""
+def with_capture(
+    scenario: Scenario, arguments: argparse.Namespace, clock: Clock | None
+) -> Scenario:
+    """Return a scenario with the captures of `--pcap`; SettingsError: on the virtual clock."""
     if arguments.capture and clock == "virtual":
         raise SettingsError(
             "--pcap: captures legs, which needs --clock real; hosts of the virtual clock: "
             "--set 'virtual.capture=[client, server]'"
         )
-
-
-def captured(real: RealSettings, arguments: argparse.Namespace) -> RealSettings:
-    """Return the settings of the real clock, with the captures of `--pcap`."""
-    capture = tuple(dict.fromkeys((*real.capture, *arguments.capture)))
-    return real.model_copy(update={"capture": capture})
+    capture = tuple(dict.fromkeys((*scenario.real.capture, *arguments.capture)))
+    real = scenario.real.model_copy(update={"capture": capture})
+    return scenario.model_copy(update={"real": real})
 
 
 def base_fields(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -27,19 +27,11 @@ from minitopo_dc.files import once_a_version
 from minitopo_dc.numbers import significant
 from minitopo_dc.results.files import ResultError, read_mapping
 from minitopo_dc.results.kept_scenario import load_as_run
+from minitopo_dc.results.run_result import ENDS
 from minitopo_dc.results.tables.series import element_series, leg_series
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import ExpectedCount, expected_count
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
-
-
-def receive_counters(run: Path) -> dict[int, dict[str, Any]]:
-    """Return the counters of each downlink bearer, by its number; empty when the run had no bearer.
-
-    Raises:
-        ResultError: `ue-summary.json` is missing or broken.
-    """
-    return counters(run / "ue-summary.json", "receive")
 
 
 @once_a_version(8)  # several measures of a run ask for them one after the other
@@ -59,7 +51,7 @@ def counters(path: Path, part: str) -> dict[int, dict[str, Any]]:
 def _measured(
     run: Path, measure: Callable[[Collection[dict[str, Any]]], float], without: float = math.nan
 ) -> float:
-    bearers = receive_counters(run).values()
+    bearers = counters(run / "ue-summary.json", "receive").values()
     try:
         return measure(bearers) if bearers else without
     except (KeyError, TypeError, ZeroDivisionError) as error:
@@ -104,10 +96,6 @@ def longest_wait_s(run: Path) -> float:
     return _measured(
         run, lambda bearers: max(entity["waiting_maximum_ns"] for entity in bearers) / NS_PER_S, 0.0
     )
-
-
-ENDS: Mapping[Direction, tuple[str, str]] = {"downlink": ("gnb", "ue"), "uplink": ("ue", "gnb")}
-"""The host that sends on the legs, and the one that receives."""
 
 
 class Cause(NamedTuple):

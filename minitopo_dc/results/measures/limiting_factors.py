@@ -23,7 +23,6 @@ from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.account import (
     CAUSES,
-    ENDS,
     LEG_CAUSES,
     counters,
     longest_wait_s,
@@ -37,7 +36,7 @@ from minitopo_dc.results.measures.utilisation import (
     transfer_window,
 )
 from minitopo_dc.results.path_use import PATH_USE
-from minitopo_dc.results.run_result import RunResult, available_bits
+from minitopo_dc.results.run_result import ENDS, RunResult, available_bits
 from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.results.tables.series import congestion_series, leg_series
 from minitopo_dc.scenario import Scenario

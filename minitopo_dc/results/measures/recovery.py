@@ -97,16 +97,24 @@ def _use(
     handover: Handover, until: float, rows: pd.DataFrame, new: LegDirection
 ) -> tuple[float, bool]:
     """Return how long it took until the new leg was in use, and whether it ever was."""
-    time_s, delivered = rows["time_s"].to_numpy(), rows["delivered_bytes"].to_numpy()
-    for begin in (handover.at_s, *time_s[time_s > handover.at_s]):
-        if begin + WINDOW_S > until:
-            break
-        edges = (begin, begin + WINDOW_S)
-        (bits,) = new.available_bits([round(edge * NS_PER_S) for edge in edges])
-        carried = 8 * float(np.diff(np.interp(edges, time_s, delivered))[0])
-        if bits and carried >= HALF * bits:
-            return float(begin - handover.at_s), True
+    time_s, carried = rows["time_s"].to_numpy(), 8 * rows["delivered_bytes"].to_numpy()
+    for begin, bits in _windows(time_s, carried, handover.at_s, until):
+        edges_ns = [round(edge * NS_PER_S) for edge in (begin, begin + WINDOW_S)]
+        (capacity,) = new.available_bits(edges_ns)
+        if capacity and bits >= HALF * capacity:
+            return begin - handover.at_s, True
     return until - handover.at_s, False
+
+
+def _windows(
+    time_s: Floats, carried: Floats, begin: float, until: float
+) -> Iterator[tuple[float, float]]:
+    """Yield the windows from a moment on, which begin then or at a sample, with their bits."""
+    for start in (begin, *time_s[time_s > begin].tolist()):
+        if start + WINDOW_S > until:
+            return
+        first, last = np.interp((start, start + WINDOW_S), time_s, carried).tolist()
+        yield start, last - first
 
 
 def recoveries(run: Path) -> pd.DataFrame:
@@ -151,15 +159,12 @@ def _recovery(
 ) -> tuple[tuple[int, ...], float, bool]:
     legs = _usable(scenario, begin)
     fell = False
-    for start in (begin, *time_s[time_s > begin]):  # a window begins then or at a sample
-        if start + WINDOW_S > min(until, time_s[-1]):
-            break
+    for start, got in _windows(time_s, carried, begin, min(until, time_s[-1])):
         bits = available_bits(scenario.legs, scenario.loads, start, start + WINDOW_S)
         capacity = sum(bits[leg - 1] for leg in legs)
-        got = np.interp(start + WINDOW_S, time_s, carried) - np.interp(start, time_s, carried)
         enough = bool(capacity and got >= ENOUGH * capacity)
         if enough and fell:
-            return legs, float(start - begin), True
+            return legs, start - begin, True
         if start > begin + REACTION_S and not fell:
             break
         fell = fell or not enough

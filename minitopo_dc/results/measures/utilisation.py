@@ -111,14 +111,11 @@ def transfer_window(run: Path, result: RunResult | None = None) -> Period:
     Raises:
         ResultError, ValueError: the run's result is broken, or it is not ok.
     """
-    starts, ends = zip(*_flow_windows(run, result or load_result(run)), strict=True)
-    return min(starts), max(ends)
-
-
-def _flow_windows(run: Path, result: RunResult) -> list[Period]:
+    result = result or load_result(run)
     if result.completion_s is None:
         raise ValueError(f"{run}: status {result.status}; only a run that is ok has a transfer")
-    return flow_windows(result.details, result.completion_s)
+    starts, ends = zip(*flow_windows(result.details, result.completion_s), strict=True)
+    return min(starts), max(ends)
 
 
 def _open(scenario: Scenario, leg: int) -> Iterator[Period]:

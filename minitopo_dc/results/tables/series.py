@@ -5,10 +5,9 @@ docs/results.md has those of a run, docs/data-model.md the tables of many.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, get_args
 
 import numpy as np
@@ -23,7 +22,7 @@ from minitopo_dc.results.files import (
     read_numbers,
     to_numbers,
 )
-from minitopo_dc.results.run_result import flow_directory
+from minitopo_dc.results.run_result import ENDS, flow_directory
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import workload_names
 from minitopo_dc.workloads.path_reports import COLUMNS
@@ -37,14 +36,8 @@ RATE_BIN_S = 0.2
 where in it the samples were."""
 MAX_BINS = 10_000_000
 """The most bins, a day at 10 ms: more come from a wrong time."""
-DIRECTIONS: Mapping[str, Mapping[str, Direction]] = MappingProxyType(
-    {
-        "legs": {"gnb": "downlink", "ue": "uplink"},
-        "transmit": {"gnb": "downlink", "ue": "uplink"},
-        "receive": {"ue": "downlink", "gnb": "uplink"},
-    }
-)
-"""The host and direction of each of an element's series."""
+ELEMENT_SERIES = ("legs", "transmit", "receive")
+"""An element's series, the last one of the host that receives."""
 RUN_SERIES = ("client-rate", "connections", "paths", "handovers", "packets", "packet-delays")
 """Files of a run's directory, without their `.csv`."""
 TCP_INFO = "tcp-info"
@@ -106,8 +99,7 @@ def leg_series(run: Path | str, direction: Direction = "downlink") -> pd.DataFra
     Raises:
         ResultError: this file or the element's summary is missing (its element died) or broken.
     """
-    host = "gnb" if direction == "downlink" else "ue"
-    return element_series(Path(run), host, "legs", "leg", "delivered_bytes")
+    return element_series(Path(run), ENDS[direction][0], "legs", "leg", "delivered_bytes")
 
 
 def pdcp_series(run: Path | str) -> pd.DataFrame:
@@ -252,7 +244,7 @@ def load_series(
     Raises:
         ResultError: no run has the series, a file is broken, or a column is not there.
     """
-    known = (*DIRECTIONS, *RUN_SERIES, TCP_INFO, *workload_names())
+    known = (*ELEMENT_SERIES, *RUN_SERIES, TCP_INFO, *workload_names())
     if name not in known:
         raise ResultError(f"no series {name}; allowed: {', '.join(known)}")
     labels, frames = _labels(runs), []
@@ -285,8 +277,9 @@ def _chosen(frame: pd.DataFrame, columns: Sequence[str] | None, run: Path) -> pd
 
 
 def _frames(run: Path, name: str) -> Iterator[pd.DataFrame]:
-    if name in DIRECTIONS:
-        for host, direction in DIRECTIONS[name].items():
+    if name in ELEMENT_SERIES:
+        for direction, hosts in ENDS.items():
+            host = hosts[name == "receive"]
             if (run / f"{host}-{name}.csv").exists():
                 table = element_series(run, host, name, "leg" if name == "legs" else "bearer")
                 both = pd.CategoricalDtype(list(get_args(Direction)))

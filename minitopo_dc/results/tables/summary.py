@@ -61,11 +61,6 @@ def compare_table(runs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def labels_of(comparison: pd.DataFrame) -> list[str]:
-    """Return the labels of a summary, which are its first columns."""
-    return list(comparison.columns[: comparison.columns.get_loc("runs")])
-
-
 def columns_of(table: pd.DataFrame) -> tuple[Column, ...]:
     """Return the columns for these runs: those of their workloads, a download's if unknown."""
     kinds = [kind for kind in table["workload"].unique() if kind in workload_names()]
@@ -124,10 +119,8 @@ def _numbers(ok: pd.DataFrame, columns: Sequence[Column]) -> dict[str, float]:
 
 
 def values_of(ok: pd.DataFrame, measure: str) -> list[Any]:
-    """Return a measure of each run, from a column of the table or from its details."""
-    if measure in ok.columns:
-        return list(ok[measure])
-    return [details.get(measure) for details in ok["details"]]
+    """Return a measure of each run; None where no run has it."""
+    return list(ok.get(measure, [None] * len(ok)))
 
 
 def notes(runs: pd.DataFrame) -> str:
@@ -209,7 +202,7 @@ def render_table(comparison: pd.DataFrame, every_row: pd.DataFrame | None = None
     first = [column for column in columns if not column.percent]
     last = [column for column in columns if column.percent]
     legs = leg_columns(comparison)
-    labels = labels_of(comparison)
+    labels = list(comparison.columns[: comparison.columns.get_loc("runs")])
     heads = [Head(label_of(name), text=True) for name in labels] + [Head("runs", text=True)]
     heads += [Head(*column.name_and_unit) for column in first]
     heads += [Head(f"leg {number}", "MB") for number in range(1, len(legs) + 1)]

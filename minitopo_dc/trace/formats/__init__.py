@@ -272,17 +272,13 @@ def write_mahimahi(trace: Trace, path: str | Path) -> None:
     """Write one delivery opportunity per line, in ms.
 
     A rate trace is turned into opportunities by
-    :func:`~minitopo_dc.trace.model.to_opportunities`, which says what that loses. The format has
-    neither comments nor another size than 1500 bytes, so neither is written.
+    :func:`~minitopo_dc.trace.model.to_opportunities`, which says what that loses. The format has no
+    comments.
 
     Raises:
-        ValueError: the trace carries less than one opportunity, or its opportunities have another
-            size than the format's.
+        ValueError: the trace carries less than one opportunity.
     """
     opportunities = to_opportunities(trace) if isinstance(trace, RateTrace) else trace
-    size = opportunities.bytes_per_opportunity
-    if size != 1500:
-        raise ValueError(f"trace {trace.name}: {size} bytes an opportunity; Mahimahi has 1500")
     lines = "".join(f"{time}\n" for time in opportunities.times_ms)
     Path(path).write_text(lines, encoding="ascii")
 

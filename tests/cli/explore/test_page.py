@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import minitopo_dc as dc
@@ -24,8 +25,8 @@ from minitopo_dc.cli import explore as package
 from minitopo_dc.cli.explore import answer
 from minitopo_dc.cli.explore.answer import Tab, Turns, draw, picture_of, svg_of
 from minitopo_dc.cli.explore.fields import WORKLOADS, ComparedFields, TransferFields
-from minitopo_dc.cli.explore.form import REPEATED, Form
-from minitopo_dc.cli.explore.page import Page, _spelt
+from minitopo_dc.cli.explore.form import Form
+from minitopo_dc.cli.explore.page import Page
 from minitopo_dc.files import check_version
 from minitopo_dc.pool import Killed
 from minitopo_dc.results.run_result import RunResult
@@ -123,7 +124,7 @@ def test_a_carrier_brings_its_own_values(page: Page) -> None:
     page.legs[0].capacity.value = "nr-tdd-100"
     page.settle()
     assert page.legs[0].entries["queue"].value == "4096/2000"
-    assert page.form.legs[0] == "nr-tdd-100"
+    assert page.form.words["legs"][0] == "nr-tdd-100"
     assert page.ways()["leg 1"].legs[0] == dc.nr()
     page.legs[0].capacity.value = "rate"
     page.settle()
@@ -148,6 +149,14 @@ def test_a_page_gives_its_ways_and_its_figure_to_other_cells(page: Page) -> None
     assert page.ways()[DC].workload == dc.Download(size_mb=0.3)
     assert page.plot().shape == (2, 2)
     assert "minitopo-dc compare" in repr(page)
+
+
+@needs_picoquic
+def test_all_rates_over_time_have_the_same_bins(page: Page) -> None:
+    lines = page.plot()[0, 1].lines
+    widths = {round(float(line.get_xdata()[1] - line.get_xdata()[0]), 6) for line in lines}
+    assert len(lines) == 4
+    assert len(widths) == 1
 
 
 @needs_picoquic
@@ -198,13 +207,25 @@ def test_a_closed_page_ends_its_work_and_removes_its_files() -> None:
     assert page._tab._thread is None
 
 
-def test_other_fields_may_have_values_with_spaces_as_legs_that_options_cannot_make() -> None:
-    wifi = dc.Leg(wifi={})
-    form = _spelt(Form.of_values([dc.Leg(rate_mbps=20), wifi], SMALL))
-    fields = ComparedFields(form, lambda: None)
-    fields.entries[REPEATED].text.value += " pdcp.sn_bits=12"
-    ways = form.changed(**fields.words()).ways().values()
-    assert {(way.legs[1], way.pdcp.sn_bits) for way in ways if way.mode == "dc"} == {(wifi, 12)}
+@pytest.mark.parametrize(
+    ("legs", "options"),
+    [
+        ([dc.Leg(rate_mbps=20), dc.Leg(wifi={})], {"set": ["pdcp.sn_bits=12"]}),
+        ([dc.Leg(rate_mbps=20, queue_ms=20), dc.nr()], {}),
+        (None, {"legs": ["60/10", "25/5"], "dc": "ideal"}),
+        (None, {"modes": ["dc", "atsss"], "split": ["least-delay"], "stacks": "noq"}),
+        (None, {"modes": ["dc", "multipath"], "workload": "upload:size_mb=3", "seed": 2}),
+    ],
+    ids=["with spaces", "queue in ms", "uplinks", "ATSSS", "modes"],
+)
+def test_a_page_is_what_it_begins_with(
+    legs: list[dc.Leg] | None, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Tab, "ask", lambda *_: None)
+    form = Form.of_values(legs, options)
+    stack = "noq" if "stacks" in options else "picoquic"
+    mine = [way for way in form.ways().values() if way.transport.endswith(stack)]
+    assert [*Page(form).ways().values()] == mine
 
 
 @pytest.mark.parametrize("kind", WORKLOADS)
@@ -231,6 +252,18 @@ def test_runs_that_all_failed_have_a_picture_without_numbers(tmp_path: Path) -> 
     grid = draw(made)
     assert [text.get_text() for text in grid[0, 0].texts] == ["none", "none"]
     assert b">none</text>" in svg_of(made)
+
+
+def test_a_picture_has_room_for_the_longest_name_of_its_ways(tmp_path: Path) -> None:
+    names = ("leg 1", "DC (deployable, Xn 5 ms, picoquic)")
+    rows = [{"way": way, "seed": 1, "status": "failed", "run": ""} for way in names]
+    grid = draw(Comparison(make_table(rows, ["way"], ["goodput_mbps"], tmp_path), tmp_path))
+    canvas: Any = FigureCanvasAgg(grid[0, 0].figure)
+    canvas.draw()
+    right = grid[1, 0].get_window_extent().x1
+    begins = [axes.get_yticklabels()[1].get_window_extent().x0 for axes in grid[1]]
+    assert begins[0] >= 0
+    assert begins[1] >= right
 
 
 def test_a_picture_whose_process_ends_is_the_page_s_error(

@@ -154,7 +154,7 @@ def test_a_notebook_s_page_is_in_a_frame_and_its_object_is_what_the_frame_shows(
     frame.locator(".legs-1 input[type=text]").fill("25")
     frame.locator(".legs-1 input[type=text]").press("Enter")
     expect(frame.locator("textarea").first).to_have_value(re.compile("--legs 25 30 "))
-    assert shared.form.legs == ["25", "30"]
+    assert shared.form.words["legs"] == ("25", "30")
     frame.close()
     shared.close()
 

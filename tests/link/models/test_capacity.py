@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.link import OpportunityCapacity, RateCapacity, make_capacity
 from minitopo_dc.trace import EndRule, OpportunityTrace, RateTrace
+from minitopo_dc.trace.model import OPPORTUNITY_BYTES
 
 MS = 10**6
 SECOND = 10**9
@@ -215,7 +216,7 @@ def naive_finishes(
     for lap in range(1 if end == "stop" else 100):
         for time in trace.times_ms:
             moment = lap * trace.duration_ns + time * MS
-            left = trace.bytes_per_opportunity
+            left = OPPORTUNITY_BYTES
             while waiting and left and arrivals[waiting[0]][0] <= moment:
                 first = waiting[0]
                 used = min(left, missing[first])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from minitopo_dc.runners.aioquic.connection import seconds
+from minitopo_dc.runners.aioquic.runner import QuicRunner
 from minitopo_dc.runners.aioquic.virtual import AioquicPair
 from minitopo_dc.runners.virtual import VirtualFlow
 from minitopo_dc.virtual.host import EndHost
@@ -34,6 +35,7 @@ class Pair:
         there.deliver, back.deliver = server_host.receive, client_host.receive
         there.enter = back.enter = self._forward
         self._ends = AioquicPair(
+            QuicRunner(),
             VirtualFlow(
                 workload=workload,
                 congestion_control="reno",
@@ -47,7 +49,7 @@ class Pair:
                 client_host=client_host,
                 server_host=server_host,
                 ended=self.loop.stop,
-            )
+            ),
         )
         self.client, self.server = self._ends.client.session, self._ends.server.session
         client_host.endpoint, server_host.endpoint = self._ends.client, self._ends.server

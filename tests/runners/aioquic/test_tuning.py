@@ -16,12 +16,20 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.runners.addresses import SIMULATED
 from minitopo_dc.runners.aioquic.connection import (
     SAMPLES,
+    AioquicConnection,
     RoundMonitor,
     TunedConnection,
     TunedPacer,
     make_connection,
 )
-from minitopo_dc.runners.aioquic.runner import BQUIC, MODERN, V43, AioquicOptions, Tuning
+from minitopo_dc.runners.aioquic.runner import (
+    BQUIC,
+    MODERN,
+    V43,
+    AioquicOptions,
+    QuicRunner,
+    Tuning,
+)
 from minitopo_dc.runners.base import get_runner
 from tests.runners.hosts import told
 from tests.runners.test_contract import TRANSFER
@@ -230,3 +238,17 @@ def test_pacing_has_a_gain_in_slow_start_and_another_one_after_it() -> None:
     control.ssthresh = window
     pacer.update_rate(window, rtt)
     assert pacer.packet_time == pytest.approx(rtt / 50 / 1.25)
+
+
+def test_the_program_of_an_end_has_the_options_of_its_flow(tmp_path: Path) -> None:
+    options = {"preset": "bquic", "qlog": True, "max_datagram_bytes": 1350}
+    transfer = replace(
+        TRANSFER, options=options, directory=tmp_path, certificate=SIMULATED.certificate
+    )
+    runner = QuicRunner()
+    connection = runner.connection(transfer, "client", lambda: 0)
+    assert isinstance(connection, AioquicConnection)
+    assert isinstance(connection.quic, TunedConnection)
+    assert connection.quic._max_datagram_size == runner.options(transfer).max_datagram_bytes == 1350
+    connection.free()
+    assert (tmp_path / "qlog" / "client" / "1.qlog").exists()

@@ -133,11 +133,6 @@ def test_opportunities_follow_the_integral_within_one_ms_and_never_early(trace: 
         assert work_by(trace, (time - 1) * 10**6) < number * portion
 
 
-def test_mahimahi_refuses_opportunities_of_another_size(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="1200 bytes"):
-        write_mahimahi(OpportunityTrace("t", (1,), 1200), tmp_path / "t")
-
-
 def work_by(trace: RateTrace, moment: int) -> int:
     """The integral up to `moment`, by adding up all that lies before it."""
     ends = (*trace.times_ns[1:], trace.duration_ns)
