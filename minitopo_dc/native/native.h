@@ -303,10 +303,10 @@ typedef struct {
 /* `netlink`: the socket that all queues are bound to. */
 element *element_new(int netlink);
 void element_free(element *self);
-/* The queue, from 0 to 511 as all, of packets that leave on a leg without a bearer, of a bearer's SDUs or PDUs. */
-void element_leg_queue(leg_driver *self, int queue);
-void element_transmit_queue(transmit_driver *self, int queue);
-void element_receive_queue(receive_driver *self, int queue);
+/* The queue, from 0 to 511 as all, of packets that leave on a leg without a bearer, of a bearer's SDUs or PDUs, and
+ * the driver that takes them. */
+enum { QUEUE_LEG, QUEUE_SDUS, QUEUE_PDUS };
+void element_queue(element *self, int queue, int of, void *driver);
 /* Sockets for what is sent on the leg besides, -1: there is none; the capture of what leaves on it, or NULL. */
 void element_leg_out(leg_driver *self, int ipv4, int ipv6, capture *to);
 /* Put a datagram of the element's own on the leg. */

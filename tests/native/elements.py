@@ -149,10 +149,11 @@ class InC:
         self.transmit = NativeTransmitDriver(bearer, entity, self.legs, loop.router)
         self.receive = NativeReceiveDriver(other, INDICES, loop.router)
         self.captures = NativeCaptures(wanted, OFFSET, loop)
-        loop.lib.element_transmit_queue(self.transmit.pointer, SDUS)
-        loop.lib.element_receive_queue(self.receive.pointer, PDUS)
+        lib, element = loop.lib, loop.pointer
+        lib.element_queue(element, SDUS, lib.QUEUE_SDUS, self.transmit.pointer)
+        lib.element_queue(element, PDUS, lib.QUEUE_PDUS, self.receive.pointer)
         for queue, leg, sockets in zip((LEG_1, LEG_2), self.legs, self._sockets, strict=True):
-            loop.lib.element_leg_queue(leg.pointer, queue)
+            lib.element_queue(element, queue, lib.QUEUE_LEG, leg.pointer)
             capture = self.captures.departures(leg.number)
             loop.lib.element_leg_out(leg.pointer, *map(sockets.descriptor, (4, 6)), capture)
         self.captures.outbound(bearer, self.transmit.pointer)

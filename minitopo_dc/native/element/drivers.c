@@ -66,11 +66,6 @@ static void leave(leg_driver *by, carried what)
         accept_captured(to, what.packet, by->of->now);
 }
 
-void element_leg_queue(leg_driver *self, int queue)
-{
-    element_of(self->of)->queues[queue] = (nf_queue){take_departing, self};
-}
-
 void element_leg_out(leg_driver *self, int ipv4, int ipv6, capture *to)
 {
     self->raw[0] = ipv4;
@@ -139,11 +134,6 @@ static void take_sdu(void *of, datagram *what)
     }
 }
 
-void element_transmit_queue(transmit_driver *self, int queue)
-{
-    element_of(self->of)->queues[queue] = (nf_queue){take_sdu, self};
-}
-
 static capture_form form_of(const uint8_t *start, int length, int64_t mask)
 {
     capture_form made = {.length = length, .number_bytes = sn_bytes(bits_of(mask))};
@@ -187,11 +177,6 @@ static void take_pdu(void *of, datagram *what)
     receive_driver_push(self, what, length, leg, sn, -1);
 }
 
-void element_receive_queue(receive_driver *self, int queue)
-{
-    element_of(self->of)->queues[queue] = (nf_queue){take_pdu, self};
-}
-
 void element_receive_capture(receive_driver *self, int position, capture *to, const uint8_t *start, int length)
 {
     self->captures[position] = to;
@@ -199,6 +184,13 @@ void element_receive_capture(receive_driver *self, int position, capture *to, co
 }
 
 /* The element. */
+
+void element_queue(element *self, int queue, int of, void *driver)
+{
+    static take_fn *const takes[] = {take_departing, take_sdu, take_pdu};
+
+    self->queues[queue] = (nf_queue){takes[of], driver};
+}
 
 element *element_new(int netlink)
 {

@@ -108,16 +108,7 @@ class RealNativeLoop(RealLoop):
 
 
 class NativeCaptures:
-    """The captures of one element; it has none if its settings want none.
-
-    Args:
-        settings: the element's.
-        offset: from the element's clock to the wall clock, ns.
-        loop: the element's, in C.
-
-    Raises:
-        OSError: a file cannot be written.
-    """
+    """The counterpart of `Captures` for packets of a loop in C."""
 
     def __init__(self, settings: ElementSettings, offset: int, loop: RealNativeLoop) -> None:
         self._outbound = settings.pcap
@@ -191,30 +182,27 @@ class RealNativeElement(RealElement):
         return driver
 
     def _departures(self, driver: Any, copy: int) -> int:
-        queue = self._opened(copy)
-        self._loop.lib.element_leg_queue(driver.pointer, queue)
-        return queue
+        return self._opened(copy, self._loop.lib.QUEUE_LEG, driver)
 
-    def _opened(self, copy: int) -> int:
-        self._queues.append(self._loop.queues.add(copy))
-        return self._queues[-1]
+    def _opened(self, copy: int, of: int, driver: Any) -> int:
+        """Open a queue of packets for a driver in C, and return its number."""
+        queue = self._loop.queues.add(copy)
+        self._queues.append(queue)
+        self._loop.lib.element_queue(self._loop.pointer, queue, of, driver.pointer)
+        return queue
 
     def _transmitter(self, bearer: TransmitBearer) -> Any:
         legs = [self._legs[number] for number in bearer.legs]
         entity = self._transmitting(bearer, NativeTransmitter)
         driver = NativeTransmitDriver(bearer, entity, legs, self._loop.router)
-        queue = self._opened(WHOLE_PACKET)
-        self._loop.lib.element_transmit_queue(driver.pointer, queue)
         self._captures.outbound(bearer, driver.pointer)
-        self._admit(bearer, queue)
+        self._admit(bearer, self._opened(WHOLE_PACKET, self._loop.lib.QUEUE_SDUS, driver))
         return driver
 
     def _receiver(self, bearer: Bearer) -> Any:
         driver = NativeReceiveDriver(bearer, self._indices(bearer), self._loop.router)
-        queue = self._opened(WHOLE_PACKET)
-        self._loop.lib.element_receive_queue(driver.pointer, queue)
         self._captures.arrivals(bearer, driver.pointer)
-        self._admit_pdus(bearer, queue)
+        self._admit_pdus(bearer, self._opened(WHOLE_PACKET, self._loop.lib.QUEUE_PDUS, driver))
         return driver
 
     def _putting(self, number: int) -> Send:
