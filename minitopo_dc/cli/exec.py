@@ -65,7 +65,8 @@ def program_scenario(arguments: argparse.Namespace) -> Scenario:
     if arguments.capture and arguments.output is None:
         raise SettingsError("--pcap: needs --output, which the captures are kept in")
     clock = getattr(arguments, "clock", None)  # the shell has none
-    scenario = with_capture(_path(arguments), arguments, clock)
+    scenario = _path(arguments)
+    scenario = scenario.model_copy(update=with_capture(scenario.real, arguments, clock))
     check_scenario(scenario)
     return scenario
 

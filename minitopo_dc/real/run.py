@@ -61,7 +61,7 @@ def make_jobs(
     made = make_certificate(directory, servers[:1])
     jobs = []
     for index, flow in enumerate(scenario.resolved_flows):
-        kept = flow_directory(directory, index + 1, alone=not scenario.flows)
+        kept = flow_directory(directory, index + 1, alone=flow.number is None)
         transfer = Transfer(
             workload=flow.workload,
             congestion_control=flow.congestion_control,

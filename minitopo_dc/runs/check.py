@@ -30,17 +30,17 @@ class TransportLimitError(SettingsError):
     """
 
 
-def _transport_obstacle(scenario: Scenario) -> str | None:
+def _transport_obstacle(flows: Sequence[ResolvedFlow], legs: int) -> str | None:
     """Return the first limit of a flow's own transport that the flow exceeds, or None.
 
     A limit is of the workload, of the path schedule, or of the number of legs.
     """
-    for n, flow in enumerate(scenario.resolved_flows):
-        where, runner = f"flows.{n}." if scenario.flows else "", get_runner(flow.transport)
+    for flow in flows:
+        runner = get_runner(flow.transport)
         if (reason := runner.workload_obstacle(flow.workload)) is not None:
-            return f"{where}workload: {reason}"
-        if (reason := _path_obstacle(runner, flow, len(scenario.legs))) is not None:
-            return f"{where}{reason}"
+            return f"{flow.where}workload: {reason}"
+        if (reason := _path_obstacle(runner, flow, legs)) is not None:
+            return f"{flow.where}{reason}"
     return None
 
 
@@ -196,8 +196,9 @@ def check_real(scenario: Scenario) -> None:
         except SettingsError as error:
             raise SettingsError(f"{where}: {error}") from None
     ways: tuple[tuple[Direction, str], ...] = (("downlink", ""), ("uplink", "uplink: "))
+    flows, legs = scenario.resolved_flows, len(scenario.legs)
     for direction, where in ways:
-        for _, bearer in bearers_of(scenario, direction):
+        for _, bearer in bearers_of(flows, direction, scenario.ip_version, legs):
             try:
                 check_kernel_bearer(bearer["pdcp"], len(bearer["legs"]))
             except SettingsError as error:
@@ -294,12 +295,11 @@ def check_fields(scenario: Scenario) -> Scenario:
     scenario = resolve_scenario(scenario)
     version, legs, flows = scenario.ip_version, len(scenario.legs), scenario.resolved_flows
     _known_runner(scenario.transport, scenario.options, version, "")
-    for n, flow in enumerate(flows):
-        where = f"flows.{n}." if scenario.flows else ""
-        _check_transport(flow, version, where)
-        _check_load(flow, legs, where)
+    for flow in flows:
+        _check_transport(flow, version, flow.where)
+        _check_load(flow, legs, flow.where)
         if flow.congestion_control == DCTCP:
-            _check_dctcp(scenario.clock, getattr(scenario, scenario.clock).sysctl, where)
+            _check_dctcp(scenario.clock, getattr(scenario, scenario.clock).sysctl, flow.where)
         _check_proxy(flow, scenario.clock, version)
     if scenario.flows:
         if scenario.clock == "real":
@@ -309,7 +309,7 @@ def check_fields(scenario: Scenario) -> Scenario:
         _check_virtual(scenario.virtual, scenario.real.backhaul, flows, scenario.legs)
     else:
         check_real(scenario)
-    limit = _transport_obstacle(scenario)
+    limit = _transport_obstacle(flows, legs)
     if limit is not None:
         raise TransportLimitError(limit)
     return scenario
@@ -323,7 +323,7 @@ def has_guest(flows: Sequence[ResolvedFlow]) -> bool:
 def obstacle_here(scenario: Scenario) -> str | None:
     """Return why the first transport that cannot run on this clock here cannot, or None."""
     flows, is_virtual = scenario.resolved_flows, scenario.clock == "virtual"
-    limit = _transport_obstacle(scenario)
+    limit = _transport_obstacle(flows, len(scenario.legs))
     if limit is not None:
         return limit
     for flow in flows:

@@ -63,10 +63,11 @@ def router_settings(scenario: Scenario, directory: Path) -> tuple[ElementSetting
 
     gnb has the downlinks and the split bearers, ue the uplinks and the bearers' reordering ends.
     """
+    flows, version, legs = scenario.resolved_flows, scenario.ip_version, len(scenario.legs)
     common = {
         "plugins": scenario.plugins,
         "directory": directory,
-        "ip_version": scenario.ip_version,
+        "ip_version": version,
         "statistics_ms": scenario.sampling_ms,
         # `auto` is the user space's, which every kernel can carry.
         "backend": "kernel" if scenario.real.backend == "kernel" else "user",
@@ -74,7 +75,7 @@ def router_settings(scenario: Scenario, directory: Path) -> tuple[ElementSetting
     }
     captured = "legs" in scenario.real.capture
     seed, cells = str(scenario.seed), enumerate(scenario.cells, start=1)
-    bearers = {way: list(bearers_of(scenario, way)) for _, way in ENDS}
+    bearers = {way: list(bearers_of(flows, way, version, legs)) for _, way in ENDS}
     shared = tuple(ElementCell(cell=cell, seed=f"{seed}/cell/{number}") for number, cell in cells)
     hosts = [
         ElementSettings(
@@ -126,15 +127,23 @@ def _peer(interface: str) -> str:
     return f"{OTHER_END[host]}-{rest}"
 
 
-def bearers_of(scenario: Scenario, direction: Direction) -> Iterator[tuple[str, dict[str, Any]]]:
+def bearers_of(
+    flows: Sequence[ResolvedFlow], direction: Direction, version: IpVersion, addresses: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield by which interface SDUs enter each bearer of a direction, and what both its ends know.
 
     The first flow's bearers have the numbers 1 (down) and 2 (up), the second one's 3 and 4, ...
     The packets of a scenario that is its one flow are known by their hosts.
+
+    Args:
+        flows: of the scenario.
+        direction: that of the bearers.
+        version: of IP.
+        addresses: those of the client, one a leg.
     """
-    alone, version = not scenario.flows, scenario.ip_version
     is_down = direction == "downlink"
-    for index, flow in enumerate(scenario.resolved_flows):
+    for index, flow in enumerate(flows):
+        alone = flow.number is None
         if flow.mode == "multipath" or (flow.mode == "sc" and alone):
             continue
         if not (is_down or flow.splits_uplink):
@@ -147,7 +156,7 @@ def bearers_of(scenario: Scenario, direction: Direction) -> Iterator[tuple[str, 
             changed |= {"split": "batch", "ratio": None, "parameters": {}, "duplication": None}
             changed |= {"echo_ms": None}
         pdcp = pdcp.model_copy(update=changed)
-        leg = client_legs(flow, len(scenario.legs))[0]
+        leg = client_legs(flow, addresses)[0]
         port = None if alone else SERVER_PORT + index
         fields = {"bearer": bearer, "legs": legs, "pdcp": pdcp}
         fields["match"] = _match(flow.transport, port, client_address(leg, version), direction)

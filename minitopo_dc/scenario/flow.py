@@ -79,6 +79,13 @@ class ResolvedFlow:
     """Whether its transport ends at a proxy on the UPF; its mode is then `multipath`."""
     paths: PathPlan | None = None
     """Of `mode: multipath`, and of `mode: sc` whose client tries several legs; else None."""
+    number: int | None = None
+    """Its number (0, 1, ...) among the flows of `mode: flows`; None: the scenario is this flow."""
+
+    @property
+    def where(self) -> str:
+        """Return how the names of its fields begin in messages."""
+        return "" if self.number is None else f"flows.{self.number}."
 
     @property
     def has_several_paths(self) -> bool:

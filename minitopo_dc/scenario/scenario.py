@@ -230,11 +230,9 @@ class Scenario(Settings):
             self._check_legs(flow, f"flows.{number}.")
         check_policy("pdcp", self.pdcp, len(self.pdcp.legs or self.legs))
         flows = self.resolved_flows
-        for number, resolved in enumerate(flows):
-            if self.flows:
-                check_bearers(resolved, f"flows.{number}.", self.legs)
-            elif self.mode in DUAL_CONNECTIVITY:
-                check_bearers(resolved, "", self.legs)
+        for resolved in flows:
+            if self.flows or resolved.mode in DUAL_CONNECTIVITY:
+                check_bearers(resolved, resolved.where, self.legs)
         radios = (radio for leg in self.legs for radio in (leg.downlink, leg.uplink))
         if self.trace_offset_s and not any(radio.has_trace for radio in radios):
             raise ValueError("trace_offset_s: no leg has a trace; allowed: 0")
@@ -431,7 +429,7 @@ class Scenario(Settings):
         """Return the flows of `mode: flows`; in other modes the one that the scenario is."""
         if self.mode != "flows":
             return (self._resolve(self._own_flow),)
-        return tuple(self._resolve(flow) for flow in self.flows)
+        return tuple(self._resolve(flow, number) for number, flow in enumerate(self.flows))
 
     @property
     def is_proxied(self) -> bool:
@@ -476,7 +474,7 @@ class Scenario(Settings):
             max(1, self.statistics_ms // SHORT) if 8 * sum(sizes) <= could else self.statistics_ms
         )
 
-    def _resolve(self, flow: FlowSettings) -> ResolvedFlow:
+    def _resolve(self, flow: FlowSettings, number: int | None = None) -> ResolvedFlow:
         transport = flow.transport or self.transport
         options = self.options if transport == self.transport else {}
         mode, legs = self._mode(flow.mode, flow.transport), self.leg_numbers
@@ -497,6 +495,7 @@ class Scenario(Settings):
             splits_uplink=self.split_uplink or mode == "atsss",
             proxied=is_proxied(flow.mode, transport),
             paths=plan,
+            number=number,
         )
 
     @property

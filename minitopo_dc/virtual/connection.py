@@ -63,7 +63,7 @@ class AnyConnection(ABC):
         foreign = runner.foreign
         self.has_paths = flow.has_several_paths and not foreign
         """Whether the transport is one with several paths, and tells of them."""
-        self.directory = flow_directory(directory, index + 1, alone=not scenario.flows)
+        self.directory = flow_directory(directory, index + 1, alone=flow.number is None)
         self.loop = core.loop
         self._told = ended
         version, port = scenario.ip_version, CLIENT_PORT + index

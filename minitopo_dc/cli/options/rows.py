@@ -41,7 +41,8 @@ def base_scenario(arguments: argparse.Namespace) -> Scenario:
     clock = getattr(arguments, "clock", None) or default_clock()  # the shell has no such option
     fields = base_fields(arguments) | _bearer(arguments, _splits(arguments)[0])
     own = {"transport": "tcp", "mode": "sc", "leg": arguments.leg or 1, "clock": clock}
-    return with_capture(Scenario.check({**fields, **own}, "options"), arguments, clock)
+    scenario = Scenario.check({**fields, **own}, "options")
+    return scenario.model_copy(update=with_capture(scenario.real, arguments, clock))
 
 
 def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from minitopo_dc.registry import load_plugins
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.scenario.carriers import KINDS, PAIRS
 from minitopo_dc.scenario.presets import NAMES, XN_MS, DualConnectivity, set_value
+from minitopo_dc.scenario.scenario import RealSettings
 from minitopo_dc.workloads import Workload, parse_workload
 
 DOWN, UP = ".down", ".up"
@@ -244,17 +245,16 @@ def xn_of(arguments: argparse.Namespace, names: Sequence[str]) -> float:
 
 
 def with_capture(
-    scenario: Scenario, arguments: argparse.Namespace, clock: Clock | None
-) -> Scenario:
-    """Return a scenario with the captures of `--pcap`; SettingsError: on the virtual clock."""
+    real: RealSettings, arguments: argparse.Namespace, clock: Clock | None
+) -> dict[str, RealSettings]:
+    """Return settings with the captures of `--pcap`; SettingsError: on the virtual clock."""
     if arguments.capture and clock == "virtual":
         raise SettingsError(
             "--pcap: captures legs, which needs --clock real; hosts of the virtual clock: "
             "--set 'virtual.capture=[client, server]'"
         )
-    capture = tuple(dict.fromkeys((*scenario.real.capture, *arguments.capture)))
-    real = scenario.real.model_copy(update={"capture": capture})
-    return scenario.model_copy(update={"real": real})
+    capture = tuple(dict.fromkeys((*real.capture, *arguments.capture)))
+    return {"real": real.model_copy(update={"capture": capture})}
 
 
 def base_fields(arguments: argparse.Namespace) -> dict[str, Any]:
