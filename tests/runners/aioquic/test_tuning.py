@@ -14,14 +14,7 @@ from aioquic.quic.connection import QuicConnection
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.runners.addresses import SIMULATED
-from minitopo_dc.runners.aioquic.connection import (
-    SAMPLES,
-    AioquicConnection,
-    RoundMonitor,
-    TunedConnection,
-    TunedPacer,
-    make_connection,
-)
+from minitopo_dc.runners.aioquic.connection import AioquicConnection
 from minitopo_dc.runners.aioquic.runner import (
     BQUIC,
     MODERN,
@@ -29,6 +22,13 @@ from minitopo_dc.runners.aioquic.runner import (
     AioquicOptions,
     QuicRunner,
     Tuning,
+)
+from minitopo_dc.runners.aioquic.tuning import (
+    SAMPLES,
+    RoundMonitor,
+    TunedConnection,
+    TunedPacer,
+    make_connection,
 )
 from minitopo_dc.runners.base import get_runner
 from tests.runners.hosts import told
