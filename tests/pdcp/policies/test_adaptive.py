@@ -24,7 +24,7 @@ from minitopo_dc.pdcp import (
 )
 from minitopo_dc.pdcp.policies.bandit import MAX_ARMS, DiscountedUcb, ReportSums, ratios
 from minitopo_dc.pdcp.policies.best_leg import SPLIT_THRESHOLDS
-from minitopo_dc.pdcp.policies.policy import needs_of
+from minitopo_dc.pdcp.policies.policy import checked_split, needs_of
 from minitopo_dc.pdcp.policies.proportional import DeficitRoundRobin
 from minitopo_dc.pdcp.policies.view import candidates
 from minitopo_dc.units import NS_PER_MS
@@ -100,8 +100,23 @@ def test_a_policy_that_needs_reports_sees_its_legs() -> None:
 
 def test_a_policy_that_forgets_to_see_its_legs_is_told_so() -> None:
     entity = TransmittingEntity[bytes](sn_format(18), Reads(), legs=2)
-    with pytest.raises(PolicyError, match=r"IndexError: .*; views is empty unless .*sees_legs"):
+    with pytest.raises(PolicyError, match=r"'Reads': IndexError: .*; views .*sees_legs"):
         entity.push(b"packet", size=6, now=0)
+
+
+class ReadsTooFar:
+    """Says that it sees its legs, and reads one that is not there."""
+
+    sees_legs = True
+
+    def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
+        return (int(views[2].has_failed),)
+
+
+def test_a_policy_that_sees_its_legs_is_not_told_to_see_them() -> None:
+    split = checked_split(ReadsTooFar(), legs=2)
+    with pytest.raises(PolicyError, match=r"'ReadsTooFar': IndexError: (?!.*sees_legs)"):
+        split(now=0, size=6, views=())
 
 
 @pytest.mark.parametrize(
