@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -40,7 +40,6 @@ class EmulatedHost:
         self,
         arguments: Sequence[str],
         *,
-        environment: Mapping[str, str] | None = None,
         stdin: Output = subprocess.DEVNULL,
         stdout: Output = None,
         stderr: Output = None,
@@ -55,7 +54,7 @@ class EmulatedHost:
         enter = ["setpriv", "--pdeathsig", "KILL", "mnexec", "-a", str(self.pid)]
         return subprocess.Popen(
             [*enter, *arguments],
-            env={**(os.environ if in_terminal else clean_environment()), **(environment or {})},
+            env=os.environ if in_terminal else clean_environment(),
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,

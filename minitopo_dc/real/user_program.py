@@ -8,16 +8,14 @@ id is passed on.
 from __future__ import annotations
 
 import os
-import select
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from pwd import getpwnam
-from typing import Literal, Self
+from typing import Literal
 
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.interruption import heed
@@ -26,9 +24,17 @@ from minitopo_dc.real.hosts import EmulatedHost, ending_leftovers
 from minitopo_dc.results.run_result import ProgramResult, leg_counts, pdcp_counts
 from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.runners.command.runner import program_environment as addresses_environment
+from minitopo_dc.runners.command.runner import program_environment
 from minitopo_dc.runners.mptcp.endpoints import subflow_per_address
-from minitopo_dc.runners.processes.process import MOMENT_S, Process, run, wait_any
+from minitopo_dc.runners.processes.process import (
+    KILL_AFTER_S,
+    MOMENT_S,
+    Process,
+    run,
+    running,
+    wait_any,
+)
+from minitopo_dc.runners.processes.session import READY_TIMEOUT_S
 from minitopo_dc.runs.element_settings import client_legs
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario import Scenario
@@ -36,8 +42,6 @@ from minitopo_dc.scenario.addresses import client_address, client_gateway, serve
 
 Say = Callable[[str], None]
 """Takes a line for the user."""
-READY_TIMEOUT_S = 30.0
-"""As for the project's own servers (`minitopo_dc.runners.processes.session`)."""
 READY_POLL_S = 0.02
 
 
@@ -56,21 +60,21 @@ class UserProgram:
     user: str = "root"
     """The user's name as whom program and server run."""
 
-    def user_command(self, command: Sequence[str]) -> tuple[str, ...]:
-        """Return the command line that runs a command as the user, with only the user's groups."""
-        if self.user == "root":
-            return tuple(command)
-        group = str(getpwnam(self.user).pw_gid)
-        # Again, as a change of user clears the parent-death signal (prctl(2)).
-        change = ("--reuid", self.user, "--regid", group, "--init-groups", "--pdeathsig", "KILL")
-        return ("setpriv", *change, "--", *command)
+    def user_command(self, command: Sequence[str], addresses: Mapping[str, str]) -> list[str]:
+        """Return the command line that runs a command as the user, with only the user's groups.
 
-    def environment(self) -> dict[str, str]:
-        """Return the variables that say who the user is; those of root stay as they are."""
-        if self.user == "root":
-            return {}
-        entry = getpwnam(self.user)
-        return {"HOME": entry.pw_dir, "USER": self.user, "LOGNAME": self.user}
+        Args:
+            command: the program and its arguments.
+            addresses: environment variables, besides those that say who another user than root is.
+        """
+        variables = dict(addresses)
+        if self.user != "root":
+            entry = getpwnam(self.user)
+            variables |= {"HOME": entry.pw_dir, "USER": self.user, "LOGNAME": self.user}
+            # Again, as a change of user clears the parent-death signal (prctl(2)).
+            change = ("--reuid", self.user, "--regid", str(entry.pw_gid), "--init-groups")
+            command = ("setpriv", *change, "--pdeathsig", "KILL", "--", *command)
+        return ["env", *(f"{name}={value}" for name, value in variables.items()), *command]
 
 
 def run_program(
@@ -95,15 +99,13 @@ def run_program(
         return replace(blank, reason=str(failure))
 
 
-def program_environment(scenario: Scenario) -> dict[str, str]:
+def path_variables(scenario: Scenario) -> dict[str, str]:
     """Return the environment variables with the addresses of the hosts."""
-    version = scenario.ip_version
-    return addresses_environment(
-        server_address(version=version),
-        # The one that it has unless a program chooses.
-        client_address(client_legs(scenario.resolved_flows[0], len(scenario.legs))[0], version),
-        [client_address(leg, version) for leg in range(1, len(scenario.legs) + 1)],
-    )
+    version, legs = scenario.ip_version, range(1, len(scenario.legs) + 1)
+    # The client's is the one that it has unless a program chooses.
+    first = client_legs(scenario.resolved_flows[0], len(legs))[0]
+    of_legs = [client_address(leg, version) for leg in legs]
+    return program_environment(server_address(version=version), of_legs[first - 1], of_legs)
 
 
 def _on_fresh_hosts(
@@ -111,23 +113,22 @@ def _on_fresh_hosts(
 ) -> ProgramResult:
     legs = client_legs(scenario.resolved_flows[0], len(scenario.legs))
     addresses = [client_address(leg, scenario.ip_version) for leg in legs]
-    environment = {**program.environment(), **program_environment(scenario)}
-    command, server_command = map(program.user_command, (program.command, program.server))
-    with HeldSignals() as signals, testbed(scenario, directory) as bed:
+    variables = path_variables(scenario)
+    with ExitStack() as held, testbed(scenario, directory) as bed:
         ends = (bed.hosts.server, bed.hosts.client)
         with ending_leftovers(ends), subflow_per_address(*ends, addresses), ExitStack() as stack:
             _use_leg(bed.hosts.client, legs[0], scenario.ip_version)
             server = None
             if program.server:
-                started = user_server(bed.hosts.server, server_command, environment, directory)
-                server = stack.enter_context(started)
+                words = program.user_command(program.server, variables)
+                server = stack.enter_context(user_server(bed.hosts.server, words, directory))
                 wait_ready(server, bed.hosts.server, program.server_port)
             if program.banner:
                 say(program.banner)
             bed.start()
             begin, watch = time.monotonic(), _watch(bed, server, say)
-            host = bed.hosts[program.host]
-            status = run_in_foreground(host, command, environment, signals=signals, watch=watch)
+            words = program.user_command(program.command, variables)
+            status = run_in_foreground(bed.hosts[program.host], words, held=held, watch=watch)
             seconds = time.monotonic() - begin
             watch()
             ended = None if server is None else exit_code(server)
@@ -174,19 +175,11 @@ def _use_leg(client: EmulatedHost, leg: int, ip_version: IpVersion) -> None:
             raise RunFailedError(str(failure)) from failure
 
 
-@contextmanager
 def user_server(
-    host: EmulatedHost, command: Sequence[str], environment: Mapping[str, str], directory: Path
-) -> Iterator[Process]:
+    host: EmulatedHost, command: Sequence[str], directory: Path
+) -> AbstractContextManager[Process]:
     """Run a server for a block, with its output in `server.out` and `server.err`."""
-    log = directory / "server.err"
-    with (directory / "server.out").open("wb") as output, log.open("wb") as errors:
-        popen = host.popen(command, environment=environment, stdout=output, stderr=errors)
-    process = Process("server", popen, log)
-    try:
-        yield process
-    finally:
-        process.close()
+    return running("server", host, command, directory / "server.out", directory / "server.err")
 
 
 def wait_ready(server: Process, host: EmulatedHost, port: int | None) -> None:
@@ -215,96 +208,49 @@ def exit_code(server: Process) -> int | None:
 KEYBOARD_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
 """What a terminal sends to all processes of its foreground process group (termios(3))."""
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-GRACE_S = 2.0
-"""How long a program may take to end when it was asked to; then it gets SIGKILL."""
 WATCH_S = 0.2
 """How often what else may fail is looked at; the program's own end is seen at once."""
 
 
-class HeldSignals:
-    """Signals that wait for `run_in_foreground`, from `hold` to the block's end.
-
-    So nothing interrupts the clean-up behind the program's end. What comes then is dropped. Signals
-    are caught, not blocked: a signal that is blocked here goes to a thread of numpy's instead.
-    """
-
-    def __init__(self) -> None:
-        self._restore = ExitStack()
-        self._pipe = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._restore.close()
-
-    def hold(self) -> None:
-        """Hold signals from now on; programs that are started are not affected."""
-        self._pipe, written = os.pipe()
-        for end in (self._pipe, written):
-            os.set_blocking(end, False)
-            self._restore.callback(os.close, end)
-        before = signal.set_wakeup_fd(written, warn_on_full_buffer=False)
-        self._restore.callback(signal.set_wakeup_fd, before)
-        for number, handler in heed(lambda *_: None, *KEYBOARD_SIGNALS, *ENDING).items():
-            self._restore.callback(signal.signal, number, handler)
-
-    def wait(self, pidfd: int, timeout_s: float) -> list[signal.Signals]:
-        """Wait for a signal, the process' end or the timeout (s); return the signals that came."""
-        readable, _, _ = select.select([pidfd, self._pipe], (), (), timeout_s)
-        if self._pipe not in readable:
-            return []
-        return [signal.Signals(number) for number in os.read(self._pipe, 512)]
-
-
 def run_in_foreground(
-    host: EmulatedHost,
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    *,
-    signals: HeldSignals,
-    watch: Callable[[], None],
+    host: EmulatedHost, command: Sequence[str], *, held: ExitStack, watch: Callable[[], None]
 ) -> int:
     """Run a program with this process' standard input, output and error; return its exit status.
+
+    Signals are passed on to it. They are caught, not blocked: a signal that is blocked here goes to
+    a thread of numpy's instead.
 
     Args:
         host: where it runs.
         command: the program and its arguments.
-        environment: beside this process's own.
-        signals: are held from now on.
+        held: signals do nothing else until it is closed, so that nothing interrupts the clean-up
+            behind the program's end; what comes then is dropped.
         watch: called now and then; what it raises ends the program and is passed on.
 
     Returns:
         Its exit status, or 128 and the number of the signal that ended it, as shells say it.
     """
-    signals.hold()
-    with _controlling_terminal() as is_ours, ExitStack() as stack:
-        process = host.popen(command, environment=environment, stdin=None, in_terminal=True)
-        stack.callback(_end, process)
-        pidfd = os.pidfd_open(process.pid)  # readable when the process ends
-        stack.callback(os.close, pidfd)
-        deadline = float("inf")
-        while (code := process.poll()) is None:
-            watch()
-            for number in signals.wait(pidfd, WATCH_S):
-                if number in ENDING or not is_ours():  # else the program has it already
-                    process.send_signal(number)
-                if number in ENDING:
-                    deadline = min(deadline, time.monotonic() + GRACE_S)
-            if time.monotonic() > deadline:
-                process.kill()
+    deadlines = [float("inf")]
+
+    def pass_on(number: int, _frame: object) -> None:
+        # What is typed, the program has already, where the terminal is this process group's.
+        if process.exit_code is None and (number in ENDING or not is_ours()):
+            process.send(signal.Signals(number))
+        if number in ENDING:
+            deadlines.append(time.monotonic() + KILL_AFTER_S)
+
+    with _controlling_terminal() as is_ours:
+        popen = host.popen(command, stdin=None, in_terminal=True)
+        with closing(Process("program", popen, Path())) as process:
+            for number, before in heed(pass_on, *KEYBOARD_SIGNALS, *ENDING).items():
+                held.callback(signal.signal, number, before)
+            while not wait_any([process], WATCH_S):
+                watch()
+                if time.monotonic() > min(deadlines):
+                    process.send(signal.SIGKILL)
+    code = process.exit_code
+    assert code is not None
     return code if code >= 0 else 128 - code
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the program if it still runs, by force if need be."""
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(GRACE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 @contextmanager

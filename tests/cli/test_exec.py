@@ -16,7 +16,7 @@ from minitopo_dc.cli import (
 )
 from minitopo_dc.fields import Direction
 from minitopo_dc.real import user_program
-from minitopo_dc.real.user_program import Say, UserProgram, program_environment
+from minitopo_dc.real.user_program import Say, UserProgram, path_variables
 from minitopo_dc.results.run_result import ProgramResult, leg_counts, pdcp_counts
 from minitopo_dc.scenario import Scenario
 
@@ -199,7 +199,7 @@ def test_the_client_s_address_is_that_of_the_leg_that_its_uplink_takes(
     changes: dict[str, object], client: str
 ) -> None:
     values = {"transport": "tcp", "legs": [{"downlink": {"rate_mbps": 20}}] * 2}
-    variables = program_environment(Scenario.check(values | changes, "test"))
+    variables = path_variables(Scenario.check(values | changes, "test"))
     assert variables["MINITOPO_DC_CLIENT"] == client
     assert {"MINITOPO_DC_SERVER", "MINITOPO_DC_LEG_1", "MINITOPO_DC_LEG_2"} < set(variables)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from minitopo_dc.real.hosts import EmulatedHost
@@ -20,14 +20,12 @@ class LocalHost(EmulatedHost):
         self,
         arguments: Sequence[str],
         *,
-        environment: Mapping[str, str] | None = None,
         in_terminal: bool = False,
         **outputs: Any,
     ) -> subprocess.Popen[bytes]:
         """Start a process here."""
         return subprocess.Popen(
             arguments,
-            env={**os.environ, **(environment or {})},
             start_new_session=not in_terminal,
             **outputs,
         )

@@ -30,7 +30,7 @@ def test_a_server_with_a_port_is_ready_when_it_has_it(kind: str, tmp_path: Path)
         f"s.bind(('127.0.0.1', {port})); getattr(s, 'listen')() if {kind!r} == 'SOCK_STREAM' "
         "else None; time.sleep(60)"
     )
-    with user_server(HERE, [sys.executable, "-c", code], {}, tmp_path) as server:
+    with user_server(HERE, [sys.executable, "-c", code], tmp_path) as server:
         wait_ready(server, HERE, port)
         assert is_port_bound(HERE.pid, port)
     assert not is_port_bound(HERE.pid, port)
@@ -41,7 +41,7 @@ def test_a_server_that_fails_at_once_says_how(port: int | None, tmp_path: Path) 
     command = ["sh", "-c", "echo no such disc >&2; exit 3"]
     words = "server ended with exit code 3 before it was ready: no such disc"
     with (
-        user_server(HERE, command, {}, tmp_path) as server,
+        user_server(HERE, command, tmp_path) as server,
         pytest.raises(TransferFailed, match=words),
     ):
         wait_ready(server, HERE, port)
@@ -51,8 +51,8 @@ def test_a_server_that_fails_at_once_says_how(port: int | None, tmp_path: Path) 
 def test_a_server_is_ready_after_a_moment_or_in_the_background_and_what_it_prints_is_kept(
     end: str, code: int | None, tmp_path: Path
 ) -> None:
-    command = ["sh", "-c", f"echo $WORD; echo bad >&2; {end}"]
-    with user_server(HERE, command, {"WORD": "good"}, tmp_path) as server:
+    command = ["sh", "-c", f"echo good; echo bad >&2; {end}"]
+    with user_server(HERE, command, tmp_path) as server:
         wait_ready(server, HERE, None)
         assert exit_code(server) == code
     assert (tmp_path / "server.out").read_text() == "good\n"
