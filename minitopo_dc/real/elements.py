@@ -60,10 +60,7 @@ class RouterProcess:
             )
         self.pid = self._process.pid
         self._is_stopping = False
-        self.elements = [
-            ElementProcess(settings, self, f"{settings.host}: " if others else "")
-            for settings, _ in pairs
-        ]
+        self.elements = [ElementProcess(settings, self) for settings, _ in pairs]
 
     def wait_ready(self) -> None:
         """Return once packets reach it; RunFailedError when it ends or takes too long."""
@@ -127,24 +124,17 @@ class RouterProcess:
 
 
 class ElementProcess:
-    """The element of one host, which may share its process with those of others.
+    """The element of one host, which may share its process with those of others."""
 
-    Args:
-        settings: the element's.
-        process: the one it is in.
-        prefix: what an order for it alone begins with.
-    """
-
-    def __init__(self, settings: ElementSettings, process: RouterProcess, prefix: str) -> None:
+    def __init__(self, settings: ElementSettings, process: RouterProcess) -> None:
         self.settings = settings
         self.pid = process.pid
         self.check, self.kill, self.begin_stop = process.check, process.kill, process.begin_stop
         self._process = process
-        self._prefix = prefix
 
     def order(self, line: str) -> None:
         """Send `start`, `down LEG` or `up LEG`; RunFailedError when the element has ended."""
-        self._process.order(f"{self._prefix}{line}")
+        self._process.order(f"{self.settings.host}: {line}")
 
     def stop(self) -> dict[str, Any]:
         """End it in order, with all of its process, and return its summary.
@@ -221,17 +211,13 @@ def stop_all(elements: Sequence[ElementProcess]) -> list[dict[str, Any]]:
 
 def _sharing(
     pairs: Iterable[tuple[ElementSettings, EmulatedHost]],
-) -> list[list[tuple[ElementSettings, EmulatedHost]]]:
+) -> Iterable[list[tuple[ElementSettings, EmulatedHost]]]:
     """Return hosts in groups: those at the ends of a leg over WiFi together, others alone."""
-    groups: list[tuple[set[str], list[tuple[ElementSettings, EmulatedHost]]]] = []
+    groups: dict[frozenset[str], list[tuple[ElementSettings, EmulatedHost]]] = {}
     for settings, host in pairs:
         seeds = {leg.shared.seed for leg in settings.legs if leg.shared is not None}
-        members = next((members for theirs, members in groups if theirs & seeds), None)
-        if members is None:
-            members = []
-            groups.append((seeds, members))
-        members.append((settings, host))
-    return [members for _, members in groups]
+        groups.setdefault(frozenset(seeds or {settings.host}), []).append((settings, host))
+    return groups.values()
 
 
 def _saved(settings: ElementSettings) -> Path:

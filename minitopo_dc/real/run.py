@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -14,11 +13,9 @@ from typing import Any
 
 from minitopo_dc.files import CsvFile
 from minitopo_dc.linux_guest import proxy_obstacle
+from minitopo_dc.pool import repeated
 from minitopo_dc.real.elements import Testbed, ipv6_obstacle, stop_all, testbed
-from minitopo_dc.real.hosts import (
-    EmulatedHost,
-    ending_leftovers,
-)
+from minitopo_dc.real.hosts import EmulatedHost, ending_leftovers
 from minitopo_dc.real.machine import facts, probe_kernel, real_obstacle
 from minitopo_dc.real.watch import Watch
 from minitopo_dc.results.run_result import RunResult, flow_directory
@@ -106,28 +103,39 @@ def run_flows(
         RunFailedError: `check` did, which is then the better reason.
     """
     clients = WatchedHost(client, watch)
-    sampler = Sampler(clients, check, interval_ms)
+    samples: list[tuple[float, int]] = []  # s and IP bytes received since the first one
 
-    def start() -> None:
-        watch.transfers_begin()
-        on_start()
-        sampler.start()
+    def sample() -> None:
+        """Take a sample; end the clients at once, not at their timeout, when all is in vain."""
+        try:
+            samples.append((time.monotonic(), clients.received_bytes()))
+            check()
+        except (OSError, RunFailedError):  # OSError: the client's host has gone, and its /proc/PID
+            clients.abort()
 
-    try:
-        return run_transfers(
-            jobs,
-            WatchedHost(server, watch),
-            clients,
-            on_start=start,
-            proxy=proxy and WatchedHost(proxy, watch),
-        )
-    except TransferFailed:
-        sampler.stop()
-        check()
-        raise
-    finally:
-        sampler.stop()
-        sampler.save(rate_file)
+    with CsvFile(rate_file, ["time_s", "received_bytes"]) as file, ExitStack() as sampling:
+
+        def start() -> None:
+            watch.transfers_begin()
+            on_start()
+            sampling.enter_context(repeated(sample, interval_ms / 1000))
+
+        try:
+            return run_transfers(
+                jobs,
+                WatchedHost(server, watch),
+                clients,
+                on_start=start,
+                proxy=proxy and WatchedHost(proxy, watch),
+            )
+        except TransferFailed:
+            sampling.close()
+            check()
+            raise
+        finally:
+            sampling.close()
+            begin, before = samples[0] if samples else (0.0, 0)
+            file.add_all((f"{now - begin:.4f}", count - before) for now, count in samples)
 
 
 class WatchedHost(EmulatedHost):
@@ -161,45 +169,6 @@ class WatchedHost(EmulatedHost):
         self._aborted = True
         for process in self._programs:
             process.kill()
-
-
-class Sampler(threading.Thread):
-    """A thread that samples the clients' received bytes from `start` until `stop`.
-
-    When `check` raises RunFailedError it ends the clients, so that a transfer does not wait for its
-    timeout.
-    """
-
-    def __init__(self, clients: WatchedHost, check: Callable[[], None], interval_ms: int) -> None:
-        super().__init__(name="sampler", daemon=True)
-        self._clients, self._check, self._interval_s = clients, check, interval_ms / 1000
-        self._samples: list[tuple[float, int]] = []  # s and IP bytes received since the start
-        self._is_over = threading.Event()
-
-    def run(self) -> None:
-        """Take samples; the last one is that of the end."""
-        try:
-            begin, before = time.monotonic(), self._clients.received_bytes()
-            is_over = False
-            while not is_over:
-                is_over = self._is_over.wait(self._interval_s if self._samples else 0)
-                received = self._clients.received_bytes() - before
-                self._samples.append((time.monotonic() - begin, received))
-                if not is_over:
-                    self._check()
-        except (OSError, RunFailedError):  # OSError: the client's host has gone, and its /proc/PID
-            self._clients.abort()
-
-    def stop(self) -> None:
-        """Take the last sample, and end; it may be called again."""
-        self._is_over.set()
-        if self.ident is not None:
-            self.join()
-
-    def save(self, path: Path) -> None:
-        """Write the samples as CSV."""
-        with CsvFile(path, ["time_s", "received_bytes"]) as file:
-            file.add_all((f"{moment:.4f}", count) for moment, count in self._samples)
 
 
 HEADER_BYTES = {4: 20 + 8, 6: 40 + 8}

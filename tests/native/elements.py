@@ -156,8 +156,8 @@ class InC:
             lib.element_queue(element, queue, lib.QUEUE_LEG, leg.pointer)
             capture = self.captures.departures(leg.number)
             loop.lib.element_leg_out(leg.pointer, *map(sockets.descriptor, (4, 6)), capture)
-        self.captures.outbound(bearer, self.transmit.pointer)
-        self.captures.arrivals(other, self.receive.pointer)
+        self.captures.frame(bearer, self.transmit.pointer)
+        self.captures.frame(other, self.receive.pointer)
 
     def put(self, queue: int, payload: bytes, indev: int) -> None:
         self.packets.append(self._queues.put(queue, payload, indev))

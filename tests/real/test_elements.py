@@ -56,7 +56,7 @@ def test_packets_that_were_lost_outside_the_legs_are_told(
     (tmp_path / "gnb-summary.json").write_text(json.dumps(summary))
     settings: Any = SimpleNamespace(host="gnb", directory=tmp_path)
     with pytest.raises(RunFailedError, match=f"element on gnb: .*{words}"):
-        ElementProcess(settings, MagicMock(), "").stop()
+        ElementProcess(settings, MagicMock()).stop()
 
 
 @pytest.mark.parametrize(

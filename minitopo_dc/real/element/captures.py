@@ -14,35 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from typing import Any
 
 from minitopo_dc.capture import CaptureFile, pdu_framing
-from minitopo_dc.fields import OPPOSITE, Direction
+from minitopo_dc.fields import OPPOSITE
 from minitopo_dc.real.element.loop import clock
 from minitopo_dc.real.element.packets import Record, Take
 from minitopo_dc.real.element.queues import KernelPacket
 from minitopo_dc.scenario.element import Bearer, ElementSettings, TransmitBearer
-
-
-def capture_files(settings: ElementSettings, offset: int) -> dict[int, CaptureFile]:
-    """Begin the file of each leg, by its number; there is none if the settings want none.
-
-    Args:
-        settings: the element's.
-        offset: from the element's clock to the wall clock, ns.
-
-    Raises:
-        OSError: a file cannot be written.
-    """
-    names = {leg.leg: f"{settings.host}-leg{leg.leg}.pcap" for leg in settings.legs}
-    files = names if settings.pcap else {}
-    return {leg: CaptureFile(settings.directory / name, offset) for leg, name in files.items()}
-
-
-def close_all(files: Mapping[int, CaptureFile]) -> None:
-    """Close each leg's file, and then raise OSError if one could not be written."""
-    with ExitStack() as stack:
-        for file in reversed(list(files.values())):  # a stack's last one is called first
-            stack.callback(file.close)
 
 
 class Captures:
@@ -58,24 +37,25 @@ class Captures:
 
     def __init__(self, settings: ElementSettings, offset: int) -> None:
         self._outbound = settings.pcap
-        self._files = capture_files(settings, offset)
+        names = {leg.leg: f"{settings.host}-leg{leg.leg}.pcap" for leg in settings.legs}
+        files = names if settings.pcap else {}
+        self._files = {
+            n: CaptureFile(settings.directory / name, offset) for n, name in files.items()
+        }
 
     def plain(self, leg: int) -> Record | None:
         """Return what records packets without a bearer that leave on a leg; None: nothing does."""
-        return self._files[leg].write if self._outbound is not None else None
+        return self._files[leg].write if self._files else None
 
     def outbound(self, bearer: TransmitBearer) -> Mapping[int, Record]:
         """Return what records the PDUs of a bearer that leave on its legs, by their numbers."""
-        if self._outbound is None:
-            return {}
-        return {leg: self._pdus(leg, bearer, self._outbound) for leg in bearer.legs}
+        return {leg: self._pdus(leg, bearer) for leg in bearer.legs if self._files}
 
     def arrivals(self, take: Take, bearer: Bearer, interfaces: Mapping[int, int]) -> Take:
         """Return `take` with a record of PDUs; `interfaces` has the leg of each index."""
-        if self._outbound is None:
+        if not self._files:
             return take
-        inbound = OPPOSITE[self._outbound]
-        records = {index: self._pdus(leg, bearer, inbound) for index, leg in interfaces.items()}
+        records = {index: self._pdus(leg, bearer) for index, leg in interfaces.items()}
 
         def recorded(packet: KernelPacket) -> None:
             records[packet.indev](clock(), packet.get_payload())
@@ -84,12 +64,19 @@ class Captures:
         return recorded
 
     def close(self) -> None:
-        """Write what is left; it may be called again."""
-        close_all(self._files)
+        """Write what is left; it may be called again. Raise OSError if a file cannot be written."""
+        with ExitStack() as stack:
+            for file in reversed(list(self._files.values())):  # a stack's last one is called first
+                stack.callback(file.close)
 
-    def _pdus(self, leg: int, bearer: Bearer, direction: Direction) -> Record:
-        write = self._files[leg].write
-        frame = pdu_framing(
-            leg=leg, bearer=bearer.bearer, direction=direction, sn_bits=bearer.pdcp.sn_bits
-        )
+    def _pdus(self, leg: int, bearer: Bearer) -> Record:
+        write, frame = self._files[leg].write, pdu_framing(**self.named(leg, bearer))
         return lambda now, datagram: write(now, frame(datagram))
+
+    def named(self, leg: int, bearer: Bearer) -> dict[str, Any]:
+        """Return by what a bearer's PDUs on a leg are known, those that leave or that arrive."""
+        assert self._outbound is not None
+        leaves = isinstance(bearer, TransmitBearer)
+        direction = self._outbound if leaves else OPPOSITE[self._outbound]
+        known = {"leg": leg, "bearer": bearer.bearer, "sn_bits": bearer.pdcp.sn_bits}
+        return {**known, "direction": direction}

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.capture import CaptureFile, frame_start
-from minitopo_dc.fields import OPPOSITE, Direction, IpVersion
+from minitopo_dc.fields import IpVersion
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import library
 from minitopo_dc.native.pdcp import NativeTransmitter
-from minitopo_dc.real.element.captures import capture_files, close_all
+from minitopo_dc.real.element.captures import Captures
 from minitopo_dc.real.element.injection import Injector
 from minitopo_dc.real.element.loop import MAX_STALLS, ElementError, RealLoop, clock
 from minitopo_dc.real.element.packets import UNNUMBERED
@@ -107,50 +107,36 @@ class RealNativeLoop(RealLoop):
         self.queues.close()
 
 
-class NativeCaptures:
-    """The counterpart of `Captures` for packets of a loop in C."""
+class NativeCaptures(Captures):
+    """The captures of packets that a loop in C carries, which writes them into the files."""
 
     def __init__(self, settings: ElementSettings, offset: int, loop: RealNativeLoop) -> None:
-        self._outbound = settings.pcap
+        super().__init__(settings, offset)
         self._lib = loop.lib
-        self._files = capture_files(settings, offset)
         self._captures = {leg: loop.capture(file) for leg, file in self._files.items()}
 
     def departures(self, leg: int) -> Any:
         """Return the capture in C of what leaves on a leg, or NULL."""
         return self._captures.get(leg, library().ffi.NULL)
 
-    def outbound(self, bearer: TransmitBearer, driver: Any) -> None:
-        """Let PDUs that leave be known for a bearer's, whose driver in C this is."""
-        if self._outbound is None:
-            return
-        for position, leg in enumerate(bearer.legs):
-            start = _start(leg, bearer, self._outbound)
-            self._lib.element_transmit_capture(driver, position, start, len(start))
-
-    def arrivals(self, bearer: Bearer, driver: Any) -> None:
-        """Capture the PDUs that arrive for a bearer, whose driver in C this is."""
-        if self._outbound is None:
-            return
-        for position, leg in enumerate(bearer.legs):
-            start = _start(leg, bearer, OPPOSITE[self._outbound])
-            to = self._captures[leg]
-            self._lib.element_receive_capture(driver, position, to, start, len(start))
+    def frame(self, bearer: Bearer, driver: Any) -> None:
+        """Capture the PDUs that leave or arrive for a bearer, whose driver in C this is."""
+        for position, leg in enumerate(bearer.legs if self._files else ()):
+            start = frame_start(**self.named(leg, bearer))
+            if isinstance(bearer, TransmitBearer):
+                self._lib.element_transmit_capture(driver, position, start, len(start))
+            else:
+                to = self._captures[leg]
+                self._lib.element_receive_capture(driver, position, to, start, len(start))
 
     def close(self) -> None:
         """Write what is left; it may be called again."""
         captures, self._captures = self._captures, {}
         errors = {leg: self._lib.element_capture_end(capture) for leg, capture in captures.items()}
-        close_all(self._files)
+        super().close()
         for leg, error in errors.items():
             if error:
                 raise OSError(error, os.strerror(error), str(self._files[leg].path))
-
-
-def _start(leg: int, bearer: Bearer, direction: Direction) -> bytes:
-    return frame_start(
-        leg=leg, bearer=bearer.bearer, direction=direction, sn_bits=bearer.pdcp.sn_bits
-    )
 
 
 class RealNativeElement(RealElement):
@@ -195,13 +181,13 @@ class RealNativeElement(RealElement):
         legs = [self._legs[number] for number in bearer.legs]
         entity = self._transmitting(bearer, NativeTransmitter)
         driver = NativeTransmitDriver(bearer, entity, legs, self._loop.router)
-        self._captures.outbound(bearer, driver.pointer)
+        self._captures.frame(bearer, driver.pointer)
         self._admit(bearer, self._opened(WHOLE_PACKET, self._loop.lib.QUEUE_SDUS, driver))
         return driver
 
     def _receiver(self, bearer: Bearer) -> Any:
         driver = NativeReceiveDriver(bearer, self._indices(bearer), self._loop.router)
-        self._captures.arrivals(bearer, driver.pointer)
+        self._captures.frame(bearer, driver.pointer)
         self._admit_pdus(bearer, self._opened(WHOLE_PACKET, self._loop.lib.QUEUE_PDUS, driver))
         return driver
 
