@@ -13,11 +13,12 @@ import contextlib
 import math
 import subprocess
 from collections.abc import Sized
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from minitopo_dc.installation import module_command
 from minitopo_dc.real.elements import stop_all, testbed
@@ -80,7 +81,7 @@ def calibrate(scenario: Scenario, directory: Path) -> RunResult:
     return replace(blank, status="ok", details=details)
 
 
-def _probe(scenario: Scenario, load: float, seconds: float) -> tuple[Arrivals, int, int]:
+def _probe(scenario: Scenario, load: float, seconds: float) -> tuple[pd.DataFrame, int, int]:
     """Send packets at `load` times the leg's mean rate.
 
     Returns:
@@ -102,7 +103,7 @@ def _probe(scenario: Scenario, load: float, seconds: float) -> tuple[Arrivals, i
             linger_s=_drain_s(downlink, seconds, packets) + LINGER_S,
         )
         summaries = stop_all(bed.elements)
-    _check_enough(scenario, arrivals.number, f"{seconds:g} s")
+    _check_enough(scenario, arrivals, f"{seconds:g} s")
     return arrivals, summaries[0]["start_ns"], packets
 
 
@@ -138,7 +139,7 @@ def _rate(scenario: Scenario, seconds: float) -> dict[str, float]:
     """Return the rate at which a full queue is served, against the capacity in that time."""
     downlink = _downlink(scenario)
     arrivals, start_ns, _ = _probe(scenario, OVERLOAD, seconds + SETTLE_S)
-    times = arrivals.received - start_ns - round(downlink.delay_ms * 1e6)
+    times = arrivals["received"].to_numpy() - start_ns - round(downlink.delay_ms * 1e6)
     window = times[(times > SETTLE_S * 1e9) & (times < seconds * 1e9)]
     _check_enough(scenario, window, f"the {seconds - SETTLE_S:g} s of the rate")
     first, last = int(window[0]), int(window[-1])
@@ -155,7 +156,10 @@ def _delay_and_loss(scenario: Scenario, seconds: float) -> dict[str, float]:
     ideal = _ideal_delays_ms(scenario, arrivals, start_ns, packets) - serialisation
     _check_enough(scenario, ideal, f"{seconds:g} s on an ideal leg")
     details: dict[str, float] = {"packets": packets}
-    for prefix, delays in (("", arrivals.delays_ms - serialisation), ("ideal_", ideal)):
+    for prefix, delays in (
+        ("", arrivals["delays_ms"].to_numpy() - serialisation),
+        ("ideal_", ideal),
+    ):
         lost = packets - len(delays)
         details |= {
             f"{prefix}delay_median_ms": float(np.median(delays)),
@@ -167,12 +171,14 @@ def _delay_and_loss(scenario: Scenario, seconds: float) -> dict[str, float]:
     return details
 
 
-def _ideal_delays_ms(scenario: Scenario, arrivals: Arrivals, start_ns: int, packets: int) -> Times:
+def _ideal_delays_ms(
+    scenario: Scenario, arrivals: pd.DataFrame, start_ns: int, packets: int
+) -> Times:
     """Return the delays (ms) that an ideal leg gives the same packets, in order of arrival."""
     leg = _downlink(scenario).build(leg_seed(scenario, scenario.leg, "downlink"))
     leg.start(start_ns)
     # What was lost has no entry; its moment of sending lies between its neighbours'.
-    sent = np.interp(np.arange(packets), arrivals.number, arrivals.sent).astype(np.int64)
+    sent = np.interp(np.arange(packets), arrivals["number"], arrivals["sent"]).astype(np.int64)
     delays: list[int] = []
 
     def drain(until: float) -> None:
@@ -190,25 +196,6 @@ LINGER_S = 1.0
 """For what is on the way when the sender ends: five times the papers' t-Reordering."""
 
 
-@dataclass(frozen=True)
-class Arrivals:
-    """The packets that arrived, in order of arrival; times in ns of the monotonic clock."""
-
-    number: npt.NDArray[np.int64]
-    sent: npt.NDArray[np.int64]
-    received: npt.NDArray[np.int64]
-
-    @property
-    def in_order(self) -> bool:
-        """Return whether every packet came after all that were sent before it."""
-        return bool(np.all(np.diff(self.number) > 0))
-
-    @property
-    def delays_ms(self) -> npt.NDArray[np.float64]:
-        """Return the one-way delays in ms, in order of arrival."""
-        return (self.received - self.sent) / 1e6
-
-
 def send_through(
     sender: EmulatedHost,
     receiver: EmulatedHost,
@@ -219,8 +206,11 @@ def send_through(
     size: int,
     scratch: Path,
     linger_s: float = LINGER_S,
-) -> Arrivals:
+) -> pd.DataFrame:
     """Send `rate` packets of `size` IP bytes a second for `seconds`; return what arrived.
+
+    It is in order of arrival: the packets' numbers, when they were sent and received (ns of the
+    monotonic clock), and their one-way delays in ms.
 
     `linger_s`: for how long after the sender's end a packet may still come. However long none
     comes before that, as in an outage, the receiver waits.
@@ -243,6 +233,7 @@ def send_through(
     finally:
         listening.kill()
         listening.wait()
-    table = np.fromfile(scratch, dtype=np.int64).reshape(-1, COLUMNS)
+    table = np.fromfile(scratch, dtype=np.int64).reshape(-1, len(COLUMNS))
     scratch.unlink()
-    return Arrivals(table[:, 0], table[:, 1], table[:, 2])
+    arrivals = pd.DataFrame(table, columns=COLUMNS)
+    return arrivals.assign(delays_ms=(arrivals["received"] - arrivals["sent"]) / 1e6)

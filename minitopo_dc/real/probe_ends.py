@@ -31,8 +31,8 @@ SHORTEST_SLEEP_S = 0.0005
 SO_RCVBUFFORCE, SO_TIMESTAMPNS = 33, 35  # asm-generic/socket.h: not in Python's socket module
 TIMESPEC = struct.Struct("@ll")
 READY = b"ready\n"
-COLUMNS = 3
-"""Of the file, 64-bit integers: number, sent, received (ns)."""
+COLUMNS = ("number", "sent", "received")
+"""Of the file, 64-bit integers; times in ns."""
 
 
 def _send(address: str, rate: float, seconds: float, size: int) -> None:
@@ -60,7 +60,7 @@ def _receive(address: str, packets: int, path: Path) -> None:
     since_boot = time.time_ns() - time.monotonic_ns()
     print("ready", flush=True)  # noqa: T201 - the other side waits for this line
     table = array("q")
-    while len(table) < COLUMNS * packets:
+    while len(table) < len(COLUMNS) * packets:
         try:
             data, ancillary, _, _ = connection.recvmsg(65_535, 64)
         except TimeoutError:

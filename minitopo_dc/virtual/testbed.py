@@ -6,21 +6,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 from minitopo_dc.capture import CaptureFile
 from minitopo_dc.files import CsvFile
 from minitopo_dc.router.recorder import Recorder, SeriesWriter
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runs.element_settings import router_settings
-from minitopo_dc.scenario import Scenario, VirtualSettings
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.scenario.element import wifi_paths
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.virtual.connection import AnyConnection, SansIoConnection
 from minitopo_dc.virtual.core import Core
 from minitopo_dc.virtual.guest import GuestConnection
-from minitopo_dc.virtual.network import START_NS, Packet, PacketMoments, Take, VirtualLoop
+from minitopo_dc.virtual.network import START_NS, Flow, Packet, PacketMoments, Take, VirtualLoop
 from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.path_reports import COLUMNS, path_rows
 
@@ -44,7 +43,12 @@ class PacketLog:
         self._file = CsvFile(directory / name, ["time_ns", "flow", "direction", *columns])
         self._sent: Counter[tuple[int, str]] = Counter()
 
-    def sent(self, flow: int, direction: str, packet: Packet) -> None:
+    def tap(self, flow: Flow, number: int, direction: str) -> None:
+        """Log the packets of a flow, which has this number and direction in the file."""
+        flow.enter = _observed(partial(self._take_sent, number, direction), flow.enter)
+        flow.deliver = _observed(partial(self._take_received, number, direction), flow.deliver)
+
+    def _take_sent(self, flow: int, direction: str, packet: Packet) -> None:
         """Give a packet that is sent now its number, and begin its moments or add its row."""
         self._sent[flow, direction] += 1
         packet.number = self._sent[flow, direction]
@@ -53,7 +57,7 @@ class PacketLog:
         else:
             self._add(flow, direction, "sent", packet.size, packet.number)
 
-    def received(self, flow: int, direction: str, packet: Packet) -> None:
+    def _take_received(self, flow: int, direction: str, packet: Packet) -> None:
         """Add the row of a packet that is received now."""
         if not self._of_delays:
             self._add(flow, direction, "received", packet.size, packet.number)
@@ -75,36 +79,6 @@ DELAYS = ("split_ns", "queue_ns", "air_ns", "rlc_ns", "propagation_ns", "reorder
 """The parts of a packet's delay (`PacketMoments.parts`)."""
 
 
-class HostCapture:
-    """The file `HOST.pcap` with every IP packet that leaves or reaches an end host.
-
-    Its times are those of the guests' clocks, on which `tcp-info.csv` is. Datagrams get the headers
-    here that they have no need of in virtual time.
-    """
-
-    def __init__(
-        self, directory: Path, host: Literal["client", "server"], loop: VirtualLoop
-    ) -> None:
-        """Begin the file in a run's directory."""
-        self._loop = loop
-        self._sends = "uplink" if host == "client" else "downlink"
-        self._file = CaptureFile(directory / f"{host}.pcap", offset=0)
-
-    def sent(self, _flow: int, direction: str, packet: Packet) -> None:
-        """Add a packet that is sent now if this host sends it."""
-        if direction == self._sends:
-            self._file.write(self._loop.now, _whole(packet))
-
-    def received(self, _flow: int, direction: str, packet: Packet) -> None:
-        """Add a packet that is received now if this host receives it."""
-        if direction != self._sends:
-            self._file.write(self._loop.now, _whole(packet))
-
-    def close(self) -> None:
-        """Flush and close the file."""
-        self._file.close()
-
-
 def _whole(packet: Packet) -> bytes:
     flow = packet.flow
     if not flow.headers_bytes:
@@ -112,19 +86,6 @@ def _whole(packet: Packet) -> bytes:
     from minitopo_dc.capture.layers import udp_packet  # noqa: PLC0415 (scapy takes a second)
 
     return udp_packet(flow.source, flow.destination, flow.dscp << 2 | packet.ecn, packet.data)
-
-
-AnyLog = PacketLog | HostCapture
-
-
-def packet_logs(virtual: VirtualSettings, directory: Path, loop: VirtualLoop) -> Iterator[AnyLog]:
-    """Yield the files that the settings ask for."""
-    for host in virtual.capture:
-        yield HostCapture(directory, host, loop)
-    if virtual.packet_trace:
-        yield PacketLog(directory, loop, of_delays=False)
-    if virtual.packet_delays:
-        yield PacketLog(directory, loop, of_delays=True)
 
 
 class ConnectionSeries:
@@ -204,7 +165,8 @@ class VirtualTestbed:
         for connection in self.connections:
             connection.attach(self.gnb, self.ue)
             self.core.join(connection.hosts())
-        self._logs = [self._tap(log) for log in packet_logs(scenario.virtual, directory, self.loop)]
+        self._files: list[CaptureFile | PacketLog] = [*self._captures(directory)]
+        self._files += self._packet_logs(directory)
         self._recorder = self._record(directory)
 
     def run(self) -> None:
@@ -223,8 +185,8 @@ class VirtualTestbed:
             self.loop.run(START_NS + round(self._limit_s() * NS_PER_S))
         finally:
             self._recorder.close(self.loop.now)
-            for log in self._logs:
-                log.close()
+            for file in self._files:
+                file.close()
             for connection in self.connections:
                 connection.close()
         self.gnb.summarise()
@@ -260,16 +222,38 @@ class VirtualTestbed:
         self.loop.add_timed(recorder)()
         return recorder
 
-    def _tap(self, log: AnyLog) -> AnyLog:
-        for number, connection in enumerate(self.connections, start=1):
-            for direction, flows in (
-                ("downlink", connection.downlinks),
-                ("uplink", connection.uplinks),
-            ):
-                for flow in flows:
-                    flow.enter = _observed(partial(log.sent, number, direction), flow.enter)
-                    flow.deliver = _observed(partial(log.received, number, direction), flow.deliver)
-        return log
+    def _captures(self, directory: Path) -> Iterator[CaptureFile]:
+        """Begin each file `HOST.pcap` with all IP packets that leave or reach an end host.
+
+        Its times are those of the guests' clocks, on which `tcp-info.csv` is. Datagrams get the
+        headers here that they have no need of in virtual time.
+        """
+        for host in self._scenario.virtual.capture:
+            file = CaptureFile(directory / f"{host}.pcap", offset=0)
+            add = partial(self._add_whole, file)
+            for connection in self.connections:
+                ways = (connection.uplinks, connection.downlinks)
+                sends, gets = ways if host == "client" else ways[::-1]
+                for flow in sends:
+                    flow.enter = _observed(add, flow.enter)
+                for flow in gets:
+                    flow.deliver = _observed(add, flow.deliver)
+            yield file
+
+    def _add_whole(self, file: CaptureFile, packet: Packet) -> None:
+        file.write(self.loop.now, _whole(packet))
+
+    def _packet_logs(self, directory: Path) -> Iterator[PacketLog]:
+        virtual = self._scenario.virtual
+        for wanted, of_delays in ((virtual.packet_trace, False), (virtual.packet_delays, True)):
+            if wanted:
+                log = PacketLog(directory, self.loop, of_delays=of_delays)
+                for number, connection in enumerate(self.connections, start=1):
+                    for flow in connection.downlinks:
+                        log.tap(flow, number, "downlink")
+                    for flow in connection.uplinks:
+                        log.tap(flow, number, "uplink")
+                yield log
 
 
 def _observed(observe: Take, take: Take) -> Take:

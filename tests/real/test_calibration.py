@@ -10,11 +10,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from minitopo_dc import cli, clocks, load
 from minitopo_dc.real import calibration
-from minitopo_dc.real.calibration import Arrivals, calibrate, send_through
+from minitopo_dc.real.calibration import calibrate, send_through
 from minitopo_dc.real.probe_ends import SILENCE_S
 from minitopo_dc.scenario import Scenario
 from tests.real.local_host import LocalHost
@@ -39,9 +40,11 @@ def arrived(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     def testbed(*_: Any) -> Iterator[Any]:
         yield SimpleNamespace(hosts=hosts, elements=[element], start=lambda: None)
 
-    def arrivals(*_: Any, **__: Any) -> Arrivals:
+    def arrivals(*_: Any, **__: Any) -> pd.DataFrame:
         table = np.array(times, dtype=np.int64)
-        return Arrivals(np.arange(len(times)), table - 10_000_000, table)
+        return pd.DataFrame({"number": np.arange(len(times)), "received": table}).assign(
+            sent=table - 10_000_000, delays_ms=10.0
+        )
 
     monkeypatch.setattr(calibration, "testbed", testbed)
     monkeypatch.setattr(calibration, "send_through", arrivals)

@@ -10,8 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
+
 from minitopo_dc.fields import IpVersion
-from minitopo_dc.real.calibration import Arrivals, send_through
+from minitopo_dc.real.calibration import send_through
 from minitopo_dc.real.elements import ElementProcess, start, testbed
 from minitopo_dc.real.hosts import EmulatedHost, Network
 from minitopo_dc.real.run import run_real
@@ -45,7 +47,7 @@ class Bed(NamedTuple):
         version: IpVersion = 4,
         leg: int = 1,
         starts: bool = False,
-    ) -> Arrivals:
+    ) -> pd.DataFrame:
         """Send from the server to the client.
 
         `starts`: the elements' time begins once packets arrive; a program's start may take seconds.
@@ -88,6 +90,11 @@ def running_testbed(wanted: Scenario, directory: Path) -> Iterator[Bed]:
     with testbed(wanted, directory) as bed:
         gnb, ue = bed.elements
         yield Bed(bed.hosts, gnb, ue, directory)
+
+
+def in_order(arrivals: pd.DataFrame) -> bool:
+    """Whether every packet came after all that were sent before it."""
+    return bool((arrivals["number"].diff().dropna() > 0).all())
 
 
 def ok(directory: Path, **fields: Any) -> RunResult:

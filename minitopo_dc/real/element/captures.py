@@ -16,11 +16,12 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
+from netfilterqueue import Packet
+
 from minitopo_dc.capture import CaptureFile, pdu_framing
 from minitopo_dc.fields import OPPOSITE
 from minitopo_dc.real.element.loop import clock
 from minitopo_dc.real.element.packets import Record, Take
-from minitopo_dc.real.element.queues import KernelPacket
 from minitopo_dc.scenario.element import Bearer, ElementSettings, TransmitBearer
 
 
@@ -57,7 +58,7 @@ class Captures:
             return take
         records = {index: self._pdus(leg, bearer) for index, leg in interfaces.items()}
 
-        def recorded(packet: KernelPacket) -> None:
+        def recorded(packet: Packet) -> None:
             records[packet.indev](clock(), packet.get_payload())
             take(packet)
 

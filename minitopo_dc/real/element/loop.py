@@ -12,6 +12,7 @@ import ctypes
 import gc
 import os
 import select
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -184,6 +185,15 @@ _held: list[int] = []
 
 class ElementError(MinitopoDcError, RuntimeError):
     """Error: the element cannot run; the message says what to do."""
+
+
+def command(*words: str) -> None:
+    """Run a program of the system; raise ElementError with its words if it fails."""
+    done = subprocess.run(
+        words, capture_output=True, encoding="utf-8", errors="replace", check=False
+    )
+    if done.returncode:
+        raise ElementError(f"{' '.join(words)}: {done.stderr.strip()}")
 
 
 def configure_realtime(*, realtime: bool) -> list[str]:

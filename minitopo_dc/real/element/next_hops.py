@@ -11,10 +11,9 @@ import contextlib
 import fcntl
 import socket
 import struct
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
-from minitopo_dc.real.element.loop import ElementError, clock
+from minitopo_dc.real.element.loop import ElementError, clock, command
 from minitopo_dc.scenario.element import NextHop
 
 RTMGRP_LINK = 1
@@ -57,8 +56,8 @@ class NextHops:
             ElementError: the kernel refused one.
         """
         for hop, interface in self._hops:
-            if self._is_up(interface) and (words := _make(hop, interface)):
-                raise ElementError(f"leg {hop.leg}: {words}")
+            if self._is_up(interface):
+                _make(hop, interface)
         self._look(clock())
 
     def fileno(self) -> int:
@@ -72,7 +71,8 @@ class NextHops:
                 pass
         for hop, interface in self._hops:
             if self._is_up(interface):
-                _make(hop, interface)  # refused: it is down again, which is news to come
+                with contextlib.suppress(ElementError):  # it is down again, which is news to come
+                    _make(hop, interface)
         self._look(clock())
 
     def close(self) -> None:
@@ -96,18 +96,10 @@ class NextHops:
         return bool(flags & IFF_UP and flags & IFF_RUNNING)
 
 
-def _make(hop: NextHop, interface: str) -> str:
-    """Add neighbour and route; return why not if the kernel refused, else empty text."""
-    gateway, table = str(hop.gateway), str(hop.table)
-    device = ("dev", interface)
-    commands = (
-        ("neighbour", "replace", gateway, "lladdr", hop.link_layer, *device, "nud", "permanent"),
-        ("route", "replace", "default", "via", gateway, *device, "onlink", "table", table),
-    )
-    for command in commands:
-        done = subprocess.run(
-            ["ip", *command], capture_output=True, encoding="utf-8", errors="replace", check=False
-        )
-        if done.returncode:
-            return f"ip {' '.join(command)}: {done.stderr.strip()}"
-    return ""
+def _make(hop: NextHop, interface: str) -> None:
+    """Add neighbour and route; raise ElementError if the kernel refused one."""
+    gateway, device = str(hop.gateway), ("dev", interface)
+    neighbour = (gateway, "lladdr", hop.link_layer, *device, "nud", "permanent")
+    command("ip", "neighbour", "replace", *neighbour)
+    route = ("default", "via", gateway, *device, "onlink", "table", str(hop.table))
+    command("ip", "route", "replace", *route)

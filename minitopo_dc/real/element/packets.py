@@ -10,6 +10,8 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from netfilterqueue import Packet
+
 from minitopo_dc.link import LegStatistics
 from minitopo_dc.pdcp import (
     Pdu,
@@ -28,7 +30,6 @@ from minitopo_dc.real.element.injection import (
     one_hop_further,
 )
 from minitopo_dc.real.element.loop import RealLoop, clock
-from minitopo_dc.real.element.queues import KernelPacket
 from minitopo_dc.real.element.rules import leg_mark
 from minitopo_dc.router.drivers import Carry, LegDriver, ReceiveDriver, TransmitDriver
 from minitopo_dc.router.ip import may_be_forwarded
@@ -41,8 +42,8 @@ _total_length = struct.Struct("!2xH16x").unpack_from
 _ipv6_fields = struct.Struct("!4xHB33x").unpack_from
 Record = Callable[[int, bytes], None]
 """Takes the time and an IP datagram as it is on the leg."""
-Take = Callable[[KernelPacket], None]
-"""Takes a packet of the kernel's, which has its bytes until then (queue callback)."""
+Take = Callable[[Packet], None]
+"""Takes a packet of the kernel's, whose bytes can be read until it returns (queue callback)."""
 UNNUMBERED: Final = ("malformed", "refused_options", "handed_back")
 """Why a packet gets no number."""
 
@@ -62,7 +63,7 @@ class Datagram:
     def __init__(
         self,
         data: bytes,
-        kernel: KernelPacket | None = None,
+        kernel: Packet | None = None,
         *,
         injector: Injector | None = None,
         record: Record | None = None,
@@ -178,7 +179,7 @@ def departures(
     """
     counts["malformed"] = 0
 
-    def take(packet: KernelPacket) -> None:
+    def take(packet: Packet) -> None:
         now = loop.catch_up(clock())
         header = packet.get_payload()
         size = _size_on_leg(header)
@@ -250,7 +251,7 @@ def sdus(driver: TransmitDriver, numbers: SnFormat, loop: RealLoop, counts: dict
     blank = bytes(numbers.size)
     needs_facts = driver.entity.needs_facts
 
-    def take(packet: KernelPacket) -> None:
+    def take(packet: Packet) -> None:
         now = loop.catch_up(clock())
         sdu = packet.get_payload()
         unnumbered, reason = _prepared(sdu, blank)
@@ -292,7 +293,7 @@ def pdus(
     """
     counts["malformed"] = 0
 
-    def take(packet: KernelPacket) -> None:
+    def take(packet: Packet) -> None:
         now = loop.catch_up(clock())
         try:
             header, sdu = split_trailer(packet.get_payload(), numbers.size)

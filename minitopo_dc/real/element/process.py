@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import signal
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from ipaddress import IPv4Address, IPv6Address
 from mmap import mmap
@@ -17,9 +17,7 @@ from minitopo_dc.fields import IpVersion
 from minitopo_dc.interruption import heed
 from minitopo_dc.link import WifiPath, make_leg
 from minitopo_dc.link.rlc.leg import SHOWN_BYTES
-from minitopo_dc.pdcp import (
-    sn_format,
-)
+from minitopo_dc.pdcp import sn_format
 from minitopo_dc.real.element import rules
 from minitopo_dc.real.element.captures import Captures
 from minitopo_dc.real.element.injection import Injector, ReportReceiver
@@ -28,6 +26,7 @@ from minitopo_dc.real.element.loop import ElementError, RealLoop, clock, configu
 from minitopo_dc.real.element.next_hops import NextHops
 from minitopo_dc.real.element.packets import (
     Datagram,
+    Take,
     Wire,
     departures,
     pdu_packets,
@@ -37,7 +36,6 @@ from minitopo_dc.real.element.packets import (
 from minitopo_dc.real.element.queues import (
     HEADER_ONLY,
     WHOLE_PACKET,
-    KernelPacket,
     KernelQueue,
     read_drops,
     read_refusals,
@@ -219,7 +217,7 @@ class RealElement(AnyElement):
         take = departures(driver, self._loop, counts, self._captures.plain(number))
         return self._queue(take, copy)
 
-    def _queue(self, callback: Callable[[KernelPacket], None], copy: int) -> int:
+    def _queue(self, callback: Take, copy: int) -> int:
         queue = KernelQueue(len(self._queues), callback, copy)
         self._queues.append(queue.number)
         self._open.callback(queue.close)

@@ -12,9 +12,8 @@ import socket
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Protocol
 
-from netfilterqueue import COPY_PACKET, NetfilterQueue
+from netfilterqueue import COPY_PACKET, NetfilterQueue, Packet
 
 from minitopo_dc.real.element.loop import ElementError
 
@@ -32,27 +31,6 @@ BUDGET = 64
 
 SOL_NETLINK, NETLINK_NO_ENOBUFS = 270, 5  # linux/socket.h, linux/netlink.h: not in Python's socket
 NFQUEUE_STATE = Path("/proc/net/netfilter/nfnetlink_queue")
-
-
-class KernelPacket(Protocol):
-    """What an element uses of a queued packet, which waits in the kernel for its verdict."""
-
-    indev: int
-
-    def get_payload(self) -> bytes:
-        """Return the IP datagram, or its first bytes; it works only in the callback."""
-
-    def set_payload(self, payload: bytes) -> None:
-        """Replace the datagram by other bytes."""
-
-    def set_mark(self, mark: int) -> None:
-        """Set the firewall mark with which the packet goes on."""
-
-    def accept(self) -> None:
-        """Let the packet go on."""
-
-    def drop(self) -> None:
-        """Discard the packet for good."""
 
 
 class _Ration(socket.socket):
@@ -73,7 +51,7 @@ class _Ration(socket.socket):
 class KernelQueue:
     """One numbered NFQUEUE of this network namespace, with one callback per packet."""
 
-    def __init__(self, number: int, callback: Callable[[KernelPacket], None], copy: int) -> None:
+    def __init__(self, number: int, callback: Callable[[Packet], None], copy: int) -> None:
         self.number = number
         self._queue = NetfilterQueue()
         try:

@@ -15,14 +15,13 @@ which no rule of iptables sees.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from minitopo_dc.fields import IpVersion
-from minitopo_dc.real.element.loop import ElementError, inside
+from minitopo_dc.real.element.loop import command, inside
 from minitopo_dc.scenario.element import Match
 
 THROUGH_LEG = 0x100
@@ -153,10 +152,5 @@ def _target(queue: int) -> tuple[str, ...]:
 
 
 def _iptables(action: str, rule: Rule, host: int | None) -> None:
-    command = [_PROGRAMS[rule.version], "-w", "-t", "mangle", action, *rule.arguments]
     with inside(host):
-        done = subprocess.run(
-            command, capture_output=True, encoding="utf-8", errors="replace", check=False
-        )
-    if done.returncode:
-        raise ElementError(f"{' '.join(command)}: {done.stderr.strip()}")
+        command(_PROGRAMS[rule.version], "-w", "-t", "mangle", action, *rule.arguments)

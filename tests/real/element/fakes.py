@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from minitopo_dc.pdcp import SnFormat, sn_format
 from minitopo_dc.real.element.loop import RealLoop
@@ -13,12 +13,16 @@ from minitopo_dc.router.drivers import LegDriver, ReceiveDriver, TransmitDriver
 from minitopo_dc.scenario import Pdcp
 from minitopo_dc.units import QueueLimit
 
+if TYPE_CHECKING:
+    from netfilterqueue import Packet
+else:  # which only the kernel's callback makes
+    Packet = object
 MS = 1_000_000
 LATER = 1_000_000 * MS
 """When everything has left the legs and every t-Reordering is over."""
 
 
-class FakePacket:
+class FakePacket(Packet):
     """A packet whose verdict is remembered; as with the kernel's, there is one verdict only."""
 
     def __init__(self, payload: bytes, indev: int = 0) -> None:

@@ -92,7 +92,7 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     ran: list[list[str]] = []
 
     def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
-        ran.append(command)
+        ran.append([*command])
         return subprocess.CompletedProcess(command, int("refused" in command), "", "no such thing")
 
     monkeypatch.setattr(subprocess, "run", run)

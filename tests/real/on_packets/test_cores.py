@@ -17,7 +17,7 @@ from tests.native.extension import needs_native
 from tests.real.element.fakes import ones_complement_sum
 from tests.real.element.options import FORWARDED, REFUSED
 from tests.real.on_packets.test_malformed import CLIENT, SERVER, way
-from tests.real.testbed import running_testbed, scenario
+from tests.real.testbed import in_order, running_testbed, scenario
 
 pytestmark = [pytest.mark.root, needs_native]
 CORES = ("python", "native")
@@ -40,7 +40,7 @@ def test_late_numbers_and_reports_lose_nothing_in_c(tmp_path: Path) -> None:
         arrivals = bed.probe(1500, 1)
         gnb, ue = bed.stop()
     assert [gnb["core"], ue["core"]] == ["native", "native"]
-    assert arrivals.in_order
+    assert in_order(arrivals)
     assert len(arrivals.number) == 1500
     assert ue["receive"]["1"]["missing"] == 0
     sent = gnb["transmit"]["1"]

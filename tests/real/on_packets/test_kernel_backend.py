@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from minitopo_dc.fields import IpVersion, SettingsError
-from minitopo_dc.real.calibration import Arrivals
 from minitopo_dc.real.machine import probe_kernel
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.scenario.element import ElementSettings
 from tests import REPOSITORY
 from tests.linux_guest.guests import needs_guest
-from tests.real.testbed import INSTANT, running_testbed, scenario
+from tests.real.testbed import INSTANT, in_order, running_testbed, scenario
 
 INSIDE = "MINITOPO_DC_IN_UML"
 PACKET = 1200
@@ -40,7 +40,7 @@ def probe(
     seconds: float,
     *,
     version: IpVersion = 4,
-) -> tuple[Arrivals, dict[str, Any]]:
+) -> tuple[pd.DataFrame, dict[str, Any]]:
     """What met legs of the kernel's, and gnb's summary."""
     wanted = scenario(mode, INSTANT | downlink, real={"backend": "kernel"}, ip_version=version)
     with running_testbed(wanted, directory) as bed:
@@ -71,7 +71,7 @@ def test_rate_and_delay_change_under_traffic_and_the_queue_stays(tmp_path: Path)
     downlink = {"rate_mbps": 0.5, "delay_ms": 20, "queue_packets": 1000, "changes": changes}
     arrivals, gnb = probe("sc", downlink, tmp_path, 60, 7)
     assert len(arrivals.number) == 420  # nothing of the queue was lost at a change
-    assert arrivals.in_order
+    assert in_order(arrivals)
     since = (arrivals.received - gnb["start_ns"]) / 1e9
     # The median: one pause of a busy machine is no other rate.
     gap = np.median(np.diff(since[since < 1.9]))
@@ -93,7 +93,7 @@ def test_a_bearer_is_split_over_legs_of_the_kernel_and_put_in_order(
 ) -> None:
     downlink = {"rate_mbps": 20, "delay_ms": 10, "loss_percent": 2}
     arrivals, gnb = probe("dc", downlink, tmp_path, 300, 3, version=version)
-    assert arrivals.in_order
+    assert in_order(arrivals)
     lost = sum(each["dropped_loss"] for each in gnb["legs"].values())
     # netem counts every packet, also what IPv6 hosts say of multicast, and loses some of those.
     others = sum(each["pushed_packets"] for each in gnb["legs"].values()) - 900

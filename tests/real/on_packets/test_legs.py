@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.link.discipline import Ecn
-from minitopo_dc.real.calibration import Arrivals
 from minitopo_dc.real.element.loop import inside
 from minitopo_dc.real.hosts import EmulatedHost
 from minitopo_dc.real.run import run_real
@@ -26,7 +26,7 @@ from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.virtual import run as virtual
 from tests import long
 from tests.native.extension import needs_native
-from tests.real.testbed import INSTANT, ok, output, running_testbed, scenario
+from tests.real.testbed import INSTANT, in_order, ok, output, running_testbed, scenario
 from tests.virtual.scenarios import leg
 from tests.virtual.scenarios import scenario as whole_scenario
 
@@ -42,7 +42,7 @@ FORBID = 2
 
 def probe_each(
     directory: Path, seconds: float, *downlinks: dict[str, Any]
-) -> tuple[list[Arrivals], int]:
+) -> tuple[list[pd.DataFrame], int]:
     """What met legs at the same time, and when they were started."""
     legs = [{"downlink": downlink, "uplink": INSTANT} for downlink in downlinks]
     with running_testbed(scenario("sc", legs=legs), directory) as bed, ThreadPoolExecutor() as pool:
@@ -178,7 +178,7 @@ def test_what_rlc_and_harq_lose_is_let_go_and_all_else_arrives(
         assert len(arrivals.number) == pytest.approx(1000 * (1 - lost), abs=100)
         return
     assert len(arrivals.number) == 1000
-    assert arrivals.in_order
+    assert in_order(arrivals)
     assert 0.05 < counters["harq_retransmissions"] / counters["blocks"] < 0.2
     # At least one round trip for one packet in ten, and for those that wait for it.
     assert np.percentile(arrivals.delays_ms, 99) > 18

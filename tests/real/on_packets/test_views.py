@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from minitopo_dc.fields import IpVersion
-from minitopo_dc.real.calibration import Arrivals
 from minitopo_dc.results.measures.account import packet_account
-from tests.real.testbed import running_testbed, scenario
+from tests.real.testbed import in_order, running_testbed, scenario
 
 pytestmark = pytest.mark.root
 SECONDS = 1
@@ -39,7 +39,7 @@ def test_least_delay_fills_both_legs_and_reports_come_back(tmp_path: Path) -> No
         arrivals = bed.probe(RATE, SECONDS)
         gnb, ue = bed.stop()
     assert len(arrivals.number) == RATE * SECONDS
-    assert arrivals.in_order
+    assert in_order(arrivals)
     sent = gnb["transmit"]["1"]
     assert min(sent["pdus_1"], sent["pdus_2"]) > RATE * SECONDS / 4
     assert ue["receive"]["1"]["missing"] == 0
@@ -74,7 +74,7 @@ def test_echoes_find_the_near_leg_which_carries_all_both_ways(tmp_path: Path) ->
 
 def losing_a_leg(
     directory: Path, version: IpVersion, **pdcp: Any
-) -> tuple[Arrivals, dict[str, Any], dict[str, Any]]:
+) -> tuple[pd.DataFrame, dict[str, Any], dict[str, Any]]:
     """Packets over two legs of which the first is down from 0.7 to 1.7 s, and what was counted."""
     usual = {"rate_mbps": 12, "delay_ms": 10, "jitter_ms": 0}
     first, second = both_ways(usual, usual)
@@ -92,7 +92,7 @@ def test_late_numbers_and_data_recovery_lose_nothing_that_has_a_number(tmp_path:
     assert sent["resent"] > 0
     assert sent["sdus"] == received["delivered"] == len(arrivals.number)
     assert received["missing"] == 0
-    assert arrivals.in_order
+    assert in_order(arrivals)
     assert sent["sdus"] + sent["dropped_buffer"] == HIGH_RATE * LONG_S
 
 
