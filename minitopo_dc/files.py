@@ -20,17 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from io import BufferedReader
 from itertools import accumulate
 from pathlib import Path
-from posix import (
-    O_CLOEXEC,
-    O_NOCTTY,
-    O_NONBLOCK,
-    O_RDONLY,
-    close,
-    fstat,
-    fsync,
-    read,
-    strerror,
-)
+from posix import O_CLOEXEC, O_NOCTTY, O_NONBLOCK, O_RDONLY, close, fstat, fsync, read, strerror
 from posix import open as open_file
 from posix import stat as stat_of
 from posixpath import islink

@@ -14,13 +14,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from minitopo_dc.link import AnyLeg
-from minitopo_dc.pdcp import (
-    PacketFacts,
-    Pdu,
-    ReceivingEntity,
-    ReportMaker,
-    TransmittingEntity,
-)
+from minitopo_dc.pdcp import PacketFacts, Pdu, ReceivingEntity, ReportMaker, TransmittingEntity
 from minitopo_dc.pdcp.statistics import ReceiveStatistics
 
 

@@ -10,12 +10,7 @@ from typing import Any, TypeVar
 
 from minitopo_dc.link import CapacityLeg, RlcLeg, WifiPath
 from minitopo_dc.link.propagation import Served
-from minitopo_dc.pdcp import (
-    Pdu,
-    TransmittingEntity,
-    classify_udp,
-    sn_format,
-)
+from minitopo_dc.pdcp import Pdu, TransmittingEntity, classify_udp, sn_format
 from minitopo_dc.router.drivers import LegDriver, ReceiveDriver, Send, TransmitDriver, Way
 from minitopo_dc.router.element import AnyElement
 from minitopo_dc.router.ip import too_big

@@ -9,18 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from minitopo_dc.native.library import from_c_time, library, to_c
 from minitopo_dc.native.pdcp import NativeTransmitter
-from minitopo_dc.router.native import (
-    NativeLegDriver,
-    NativeReceiveDriver,
-    NativeTransmitDriver,
-)
+from minitopo_dc.router.native import NativeLegDriver, NativeReceiveDriver, NativeTransmitDriver
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.virtual import Sent
-from minitopo_dc.scenario.element import (
-    Bearer,
-    ElementLeg,
-    TransmitBearer,
-)
+from minitopo_dc.scenario.element import Bearer, ElementLeg, TransmitBearer
 from minitopo_dc.virtual.element import VirtualElement, driver_of
 from minitopo_dc.virtual.host import EndHost
 from minitopo_dc.virtual.network import START_NS, Flow, LoopTimer, Packet, Take, VirtualLoop

@@ -24,18 +24,8 @@ from minitopo_dc.real.element.packets import UNNUMBERED
 from minitopo_dc.real.element.process import RealElement
 from minitopo_dc.real.element.queues import WHOLE_PACKET, NetlinkQueues
 from minitopo_dc.router.drivers import Send
-from minitopo_dc.router.native import (
-    NativeLegDriver,
-    NativeReceiveDriver,
-    NativeTransmitDriver,
-)
-from minitopo_dc.scenario.element import (
-    Bearer,
-    Core,
-    ElementLeg,
-    ElementSettings,
-    TransmitBearer,
-)
+from minitopo_dc.router.native import NativeLegDriver, NativeReceiveDriver, NativeTransmitDriver
+from minitopo_dc.scenario.element import Bearer, Core, ElementLeg, ElementSettings, TransmitBearer
 
 IP_VERSIONS: tuple[IpVersion, ...] = (4, 6)
 ROOM = 64
