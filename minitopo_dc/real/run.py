@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -195,18 +195,13 @@ def run_real(
 
 def machine_obstacle(scenario: Scenario) -> str | None:
     """Return what this machine lacks for a scenario, beside what transports need, or None."""
-    return next(filter(None, _obstacles(scenario)), None)
-
-
-def _obstacles(scenario: Scenario) -> Iterator[str | None]:
-    yield real_obstacle()
-    yield ipv6_obstacle(scenario)
-    if scenario.is_proxied:
-        yield proxy_obstacle()
-    if scenario.real.backend == "kernel":
-        for name in KERNEL_QUEUES:
-            if why := probe_kernel()[name]:
-                yield f"real.backend: kernel: {name}: {why}; allowed: backend: user"
+    reason = real_obstacle() or ipv6_obstacle(scenario)
+    if reason is None and scenario.is_proxied:
+        reason = proxy_obstacle()
+    for name in KERNEL_QUEUES if scenario.real.backend == "kernel" else ():
+        if reason is None and (why := probe_kernel()[name]):
+            reason = f"real.backend: kernel: {name}: {why}; allowed: backend: user"
+    return reason
 
 
 def _measure(

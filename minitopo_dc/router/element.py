@@ -12,6 +12,7 @@ from functools import partial
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
+from minitopo_dc.files import write_json
 from minitopo_dc.link import AnyLeg, Bernoulli, WifiPath, make_leg
 from minitopo_dc.pdcp import TransmittingEntity
 from minitopo_dc.pdcp.policies.policy import needs_of
@@ -150,6 +151,11 @@ class AnyElement(ABC):
         schedule = Schedule(scheduled, seen, self._legs_changed)
         self._parts: list[Schedule | ReportSender | EchoSender] = [schedule, *senders]
         self._rearms = [loop.add_timed(part, first=True) for part in reversed(self._parts)][::-1]
+
+    def _save_summary(self, summary: Mapping[str, Any]) -> None:
+        """Write the summary of this host at once: a reader sees all of it or none."""
+        path = self._settings.directory / f"{self._settings.host}-summary.json"
+        write_json(path, {"host": self._settings.host, **summary}, synced=False)
 
     @abstractmethod
     def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:

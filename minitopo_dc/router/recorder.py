@@ -10,7 +10,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from minitopo_dc.files import CsvFile, write_json
+from minitopo_dc.files import CsvFile
 from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.units import NS_PER_MS
 
@@ -140,8 +140,3 @@ def _fields(kind: Any, prefix: str) -> tuple[list[str], Callable[[Any], tuple[An
     names = [field.name for field in dataclasses.fields(kind)]
     columns = [f"{prefix}{name}" for name in names]
     return columns, attrgetter(*names, "__class__")  # with one name alone it would return no tuple
-
-
-def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
-    """Write the summary at once: a reader sees all of it or none."""
-    write_json(path, summary, synced=False)

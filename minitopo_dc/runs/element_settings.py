@@ -40,10 +40,8 @@ from minitopo_dc.scenario.element import (
 _network = cache(ip_network)
 ENDS: tuple[tuple[Literal["gnb", "ue"], Direction], ...] = (("gnb", "downlink"), ("ue", "uplink"))
 """The router hosts at the legs' ends, and the direction in which each sends on them."""
-BACKHAUL_ENDS: tuple[tuple[str, Direction], ...] = (
-    ("edge", "downlink"),
-    ("agg", "uplink"),
-)
+BACKHAUL_ENDS: tuple[tuple[str, Direction], ...] = (("edge", "downlink"), ("agg", "uplink"))
+OTHER_END = {"gnb": "ue", "ue": "gnb", "edge": "agg", "agg": "edge"}
 
 
 def client_legs(flow: ResolvedFlow, legs: int) -> tuple[int, ...]:
@@ -102,12 +100,13 @@ def leg_seed(scenario: Scenario, leg: int, direction: Direction) -> str:
 def _element_legs(
     links: Sequence[Leg], direction: Direction, interface: str, seed: str
 ) -> Iterator[ElementLeg]:
+    host, _, kind = interface.partition("-")
     for number, link in enumerate(links, start=1):
         wifi = link.wifi and WifiEnd(
             wifi=link.wifi, seed=f"{seed}/{number}/wifi", direction=direction
         )
         back = link.direction(OPPOSITE[direction])
-        other = OtherDirection(interface=f"{_peer(interface)}{number}", radio=back)
+        other = OtherDirection(interface=f"{OTHER_END[host]}-{kind}{number}", radio=back)
         yield ElementLeg(
             leg=number,
             interface=f"{interface}{number}",
@@ -116,15 +115,6 @@ def _element_legs(
             shared=wifi,
             other=other if link.direction(direction).rlc and back.rlc else None,
         )
-
-
-OTHER_END = {"gnb": "ue", "ue": "gnb", "edge": "agg", "agg": "edge"}
-
-
-def _peer(interface: str) -> str:
-    """Return how interfaces at the other end of a host's legs begin."""
-    host, _, rest = interface.partition("-")
-    return f"{OTHER_END[host]}-{rest}"
 
 
 def bearers_of(

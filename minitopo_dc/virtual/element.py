@@ -14,7 +14,6 @@ from minitopo_dc.pdcp import Pdu, TransmittingEntity, classify_udp, sn_format
 from minitopo_dc.router.drivers import LegDriver, ReceiveDriver, Send, TransmitDriver, Way
 from minitopo_dc.router.element import AnyElement
 from minitopo_dc.router.ip import too_big
-from minitopo_dc.router.recorder import write_summary
 from minitopo_dc.runners.virtual import Address
 from minitopo_dc.scenario.element import (
     Bearer,
@@ -215,9 +214,7 @@ class VirtualElement(AnyElement):
 
     def summarise(self) -> None:
         """Write the real element's summary, without what only a real process has."""
-        host = self._settings.host
-        summary = {"host": host, "start_ns": self._started, **self._counted()}
-        write_summary(self._settings.directory / f"{host}-summary.json", summary)
+        self._save_summary({"start_ns": self._started, **self._counted()})
 
     def _transmitter(self, bearer: TransmitBearer) -> TransmitDriver:
         header = sn_format(bearer.pdcp.sn_bits).size

@@ -59,16 +59,11 @@ def facts(*, has_guest: bool) -> dict[str, Any]:
     Args:
         has_guest: whether a flow's hosts are in a guest, whose parts have versions, too.
     """
-    versions = {
-        "clock": "virtual",
-        "python": platform.python_version(),
-        "packages": _versions(),
-    }
-    return (
-        {**versions, "linux_guest": linux_guest.facts()}
-        if has_guest and linux_guest.find()
-        else versions
-    )
+    python, packages = platform.python_version(), _versions()
+    known: dict[str, Any] = {"clock": "virtual", "python": python, "packages": packages}
+    if has_guest and linux_guest.find():
+        known["linux_guest"] = linux_guest.facts()
+    return known
 
 
 @cache
@@ -211,11 +206,8 @@ def run_programs(
         How it went. Failed when the server was not ready, or the guest died or hangs.
     """
     scenario.save(directory / "scenario.yaml")
-    write_json(
-        directory / "environment.json",
-        facts(has_guest=has_guest(scenario.resolved_flows)),
-        synced=False,
-    )
+    known = facts(has_guest=has_guest(scenario.resolved_flows))
+    write_json(directory / "environment.json", known, synced=False)
     testbed = VirtualTestbed(scenario, directory)
     [connection] = testbed.connections
     flow = connection.ends

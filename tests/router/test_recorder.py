@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from minitopo_dc.router.recorder import (
     flatten,
     open_series,
     snapshot,
-    write_summary,
 )
 from minitopo_dc.scenario.element import ElementSettings
 
@@ -114,9 +112,3 @@ def test_cells_are_numbered_from_1_with_a_column_for_each_user(tmp_path: Path) -
         ("7", "1", "3"),
         ("7", "2", "0"),
     ]
-
-
-def test_a_summary_appears_whole(tmp_path: Path) -> None:
-    write_summary(tmp_path / "s.json", {"a": 1})
-    assert json.loads((tmp_path / "s.json").read_text()) == {"a": 1}
-    assert [path.name for path in tmp_path.iterdir()] == ["s.json"]

@@ -212,9 +212,8 @@ def configure_realtime(*, realtime: bool) -> list[str]:
     if realtime:
         refused += _demand_awake_processors()
         try:
-            os.sched_setscheduler(
-                0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(FIFO_PRIORITY)
-            )
+            policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+            os.sched_setscheduler(0, policy, os.sched_param(FIFO_PRIORITY))
         except OSError as error:
             refused.append(f"real-time scheduling: {error.strerror}")
     # The hot path makes no reference cycles, so the collector could only pause it.

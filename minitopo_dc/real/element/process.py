@@ -44,7 +44,7 @@ from minitopo_dc.real.element.queues import (
 from minitopo_dc.router.drivers import LegDriver, ReceiveDriver, Send, TransmitDriver, Way
 from minitopo_dc.router.element import AnyElement
 from minitopo_dc.router.ip import too_big, udp_datagram
-from minitopo_dc.router.recorder import Recorder, write_summary
+from minitopo_dc.router.recorder import Recorder
 from minitopo_dc.scenario.element import (
     READY,
     Bearer,
@@ -349,7 +349,6 @@ class RealElement(AnyElement):
         for (series, number), counts in self._uncarried().items():
             counters[series][number] |= counts
         summary = {
-            "host": self._settings.host,
             "core": self.core,
             "core_reason": self.core_reason,
             "start_ns": self._started,
@@ -364,7 +363,7 @@ class RealElement(AnyElement):
             "cpu_s": usage.ru_utime + usage.ru_stime,
             "refused_by_kernel": refused,
         }
-        write_summary(self._settings.directory / f"{self._settings.host}-summary.json", summary)
+        self._save_summary(summary)
 
 
 def run(elements: Sequence[RealElement], loop: RealLoop) -> None:

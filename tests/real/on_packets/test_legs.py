@@ -61,14 +61,14 @@ def test_delay_loss_and_rate_change_at_their_moments_and_keep_the_rest(tmp_path:
         tmp_path, 2, *(INSTANT | {"delay_ms": 10, "changes": made} for made in (changes, slower))
     )
     sent_s, delays = (first.sent - start) / 1e9, first.delays_ms
-    first_late = sent_s[delays > 30][0]
+    first_late = sent_s[delays > 30].iloc[0]
     assert abs(first_late - 1) < 0.02
     assert abs(np.median(delays[sent_s < 0.98]) - 10) < 2
     assert abs(np.median(delays[sent_s > 1.02]) - 40) < 2
-    missing = np.setdiff1d(np.arange(first.number[-1]), first.number)
+    missing = np.setdiff1d(np.arange(first.number.iloc[-1]), first.number)
     first_lost_s = np.interp(missing[0], first.number, sent_s)
     assert abs(first_lost_s - 1.6) < 0.05
-    assert 0.35 < len(missing) / (first.number[-1] - missing[0]) < 0.65
+    assert 0.35 < len(missing) / (first.number.iloc[-1] - missing[0]) < 0.65
 
     received_s = (second.received - start) / 1e9
     assert len(second.number) == 2 * RATE
@@ -76,7 +76,7 @@ def test_delay_loss_and_rate_change_at_their_moments_and_keep_the_rest(tmp_path:
     assert before.size, "nothing arrived in the first second"
     assert abs(np.median(before) - 10) < 2
     after = received_s[(received_s > 1.1) & (received_s < 2)]
-    rate_mbps = 1200 * 8 * (len(after) - 1) / (after[-1] - after[0]) / 1e6
+    rate_mbps = 1200 * 8 * (len(after) - 1) / (after.iloc[-1] - after.iloc[0]) / 1e6
     assert abs(rate_mbps - 4.8) < 0.1
 
 
