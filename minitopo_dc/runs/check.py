@@ -15,7 +15,6 @@ from minitopo_dc.scenario import (
     Leg,
     ResolvedFlow,
     Scenario,
-    VirtualSettings,
     check_kernel_bearer,
     kernel_rates,
     resolve_scenario,
@@ -205,20 +204,16 @@ def check_real(scenario: Scenario) -> None:
                 raise SettingsError(f"{where}{error}") from None
 
 
-def _check_virtual(
-    virtual: VirtualSettings,
-    backhaul: Sequence[Leg],
-    flows: Sequence[ResolvedFlow],
-    legs: Sequence[Leg],
-) -> None:
+def _check_virtual(scenario: Scenario) -> None:
     """Refuse a network that only the real clock has, and what guests cannot do."""
-    if backhaul:
+    virtual, flows = scenario.virtual, scenario.resolved_flows
+    if scenario.real.backhaul:
         raise SettingsError("real.backhaul: needs clock: real; the virtual clock: server_delay_ms")
     if virtual.sysctl and not has_guest(flows):
         able = _names(lambda runner: bool(runner.guest()))
         raise SettingsError(f"virtual.sysctl: needs a transport with a kernel: {able}")
     if virtual.earlier_downloads:
-        _check_earlier_downloads(flows, legs)
+        _check_earlier_downloads(flows, scenario.legs)
 
 
 def _check_proxy(flow: ResolvedFlow, clock: Clock, version: IpVersion) -> None:
@@ -306,7 +301,7 @@ def check_fields(scenario: Scenario) -> Scenario:
             _check_addresses(flows, legs)
         _check_path_flows(flows, legs)
     if scenario.clock == "virtual":
-        _check_virtual(scenario.virtual, scenario.real.backhaul, flows, scenario.legs)
+        _check_virtual(scenario)
     else:
         check_real(scenario)
     limit = _transport_obstacle(flows, legs)
@@ -334,11 +329,11 @@ def obstacle_here(scenario: Scenario) -> str | None:
                 f"transport {runner.name} needs the real clock (Linux, root, Mininet); "
                 f"the virtual clock has {able}"
             )
-        reason = (
-            runner.virtual_obstacle(flow.congestion_control, flow.workload)
-            if is_virtual
-            else runner.run_obstacle(flow.congestion_control)
-        ) or runner.options_obstacle(flow.options, virtual=is_virtual)
+        if is_virtual:
+            reason = runner.virtual_obstacle(flow.congestion_control, flow.workload)
+        else:
+            reason = runner.run_obstacle(flow.congestion_control)
+        reason = reason or runner.options_obstacle(flow.options, virtual=is_virtual)
         reason = reason or runner.program_obstacle(flow.workload)
         reason = reason or _second_connection_obstacle(runner, flow.workload)
         if reason is not None:

@@ -25,9 +25,8 @@ from minitopo_dc.scenario.addresses import (
     server_address,
 )
 from minitopo_dc.units import NS_PER_MS
-from minitopo_dc.virtual.core import Core
+from minitopo_dc.virtual.core import Core, join
 from minitopo_dc.virtual.element import VirtualElement, delayed
-from minitopo_dc.virtual.host import EndHost
 from minitopo_dc.virtual.network import Flow, Take
 from minitopo_dc.workloads import Measurement, Realtime
 
@@ -133,10 +132,6 @@ class AnyConnection(ABC):
     def takers(self, host: Literal["client", "server"]) -> Sequence[Take]:
         """Return for each flow to a host the function that takes its packets there."""
 
-    def hosts(self) -> list[tuple[EndHost, Sequence[Flow]]]:
-        """Return the end hosts that are parts of the core, each with the flows that lead to it."""
-        return []
-
     @abstractmethod
     def start(self) -> None:
         """Begin to connect the client."""
@@ -200,9 +195,10 @@ class SansIoConnection(AnyConnection):
         taker = self.client_host if host == "client" else self.server_host
         return [taker.receive] * len(self.uplinks)
 
-    def hosts(self) -> list[tuple[EndHost, Sequence[Flow]]]:
-        """Return both end hosts, each with the flows that lead to it."""
-        return [(self.client_host, self.downlinks), (self.server_host, self.uplinks)]
+    def attach(self, gnb: VirtualElement, ue: VirtualElement) -> None:
+        """Connect both hosts to the routers, and have C carry their datagrams if it can."""
+        super().attach(gnb, ue)
+        join((self.client_host, self.downlinks), (self.server_host, self.uplinks))
 
     def start(self) -> None:
         """Begin to connect the client."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from minitopo_dc.router.native import native_obstacle
 from minitopo_dc.runs.element_settings import router_settings
@@ -16,9 +16,6 @@ from minitopo_dc.virtual.element import VirtualElement
 from minitopo_dc.virtual.host import EndHost
 from minitopo_dc.virtual.native import NativeHost, VirtualNativeElement, VirtualNativeLoop
 from minitopo_dc.virtual.network import Flow, VirtualLoop
-
-if TYPE_CHECKING:
-    from minitopo_dc.runners.sans_io.virtual import StackEndpoint
 
 
 class Core:
@@ -48,19 +45,16 @@ class Core:
             return EndHost(self.loop, flows, cpu_ns=cpu_ns, batch=batch)
         return NativeHost(self.loop, flows)
 
-    def join(self, ends: Sequence[tuple[EndHost, Iterable[Flow]]]) -> None:
-        """Have C carry the datagrams between hosts, each with the flows that lead to it, if it can.
 
-        It can where no host takes CPU time or is observed, and all endpoints are picoquic's.
-        """
-        joined = [
-            (host, cast("StackEndpoint[Any]", host.endpoint), gets)
-            for host, gets in ends
-            if isinstance(host, NativeHost) and getattr(host.endpoint, "in_c", False)
-        ]
-        if len(joined) == len(ends):
-            for host, endpoint, gets in joined:
-                host.join(endpoint, gets)
+def join(*ends: tuple[EndHost, Iterable[Flow]]) -> None:
+    """Have C carry the datagrams between hosts, each with the flows that lead to it, if it can.
+
+    It can where no host takes CPU time or is observed, and all endpoints are picoquic's.
+    """
+    hosts = [(host, gets) for host, gets in ends if isinstance(host, NativeHost)]
+    if len(hosts) == len(ends) and all(getattr(it.endpoint, "in_c", False) for it, _ in hosts):
+        for host, gets in hosts:
+            host.join(gets)
 
 
 def core_obstacle(scenario: Scenario) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from minitopo_dc.native.library import from_c_time, library, to_c
 from minitopo_dc.native.pdcp import NativeTransmitter
@@ -180,10 +180,10 @@ class NativeHost(EndHost):
             return super().received_bytes
         return int(self._native.lib.host_received_bytes(self._pointer))
 
-    def join(self, endpoint: StackEndpoint[Any], gets: Iterable[Flow]) -> None:
+    def join(self, gets: Iterable[Flow]) -> None:
         """Have C send and read the datagrams of this host's endpoint, to which the flows lead."""
         lib, ffi, flows = self._native.lib, library().ffi, self._native.flows
-        self._in_c = endpoint
+        self._in_c = endpoint = cast("StackEndpoint[Any]", self.endpoint)
         self._pointer = lib.network_host(self._native.pointer, self._native.handle(self))
         number = endpoint.number
         pointers = (ffi.cast("void *", pointer) for pointer in endpoint.pointers())

@@ -164,7 +164,6 @@ class VirtualTestbed:
         ]
         for connection in self.connections:
             connection.attach(self.gnb, self.ue)
-            self.core.join(connection.hosts())
         self._files: list[CaptureFile | PacketLog] = [*self._captures(directory)]
         self._files += self._packet_logs(directory)
         self._recorder = self._record(directory)
