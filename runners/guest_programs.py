@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Any, Protocol
 
-from minitopo_dc.linux_guest.orders import EndpointOrder, Orders, Programs
+from minitopo_dc.linux_guest.orders import orders, words
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed
 from minitopo_dc.runners.processes.process import KILL_AFTER_S, clean_environment, failure
 from minitopo_dc.runners.processes.session import END_TIMEOUT_S, READY_TIMEOUT_S
@@ -31,11 +31,7 @@ Take = Callable[[int, bytes], None]
 class Changes(Protocol):
     """Tells when MPTCP's endpoints come and go."""
 
-    @property
-    def subflow_limit(self) -> int:
-        """Return how many subflows there may be beside the first."""
-
-    def orders(self) -> Sequence[EndpointOrder]:
+    def orders(self) -> dict[str, Any]:
         """Return what is to be done, and when."""
 
     def note(self, number: int, moment: int) -> None:
@@ -90,29 +86,39 @@ class ProgramsFlow:
 
     def files(self) -> dict[str, bytes]:
         """Make the runner's files, and return those that the agent is given."""
-        self._large_files.enter_context(self._runner.files(self.transfer))
-        facts, changes = self._facts, self._changes
-        own = self.transfer.client_addresses
+        runner, transfer, facts = self._runner, self.transfer, self._facts
+        self._large_files.enter_context(runner.files(transfer))
+        own = transfer.client_addresses
         foreign = [address for address in facts.leg_addresses if address not in own]
-        cards = (*own, *(foreign if self._runner.foreign else ()))
-        return Orders(
-            multipath=changes is not None,
-            congestion_control=facts.congestion_control if self._runner.foreign else "",
-            begin=facts.begin,
-            sample=NS_PER_S,
-            server=facts.server_address,
-            clients=cards,
-            first=1 + cards.index(self.transfer.first_address),
-            client_port=0,
-            subflows=0 if changes is None else changes.subflow_limit,
-            changes=() if changes is None else changes.orders(),
-            does=self._programs(),
-            sysctl=facts.sysctl,
-        ).files()
+        cards = (*own, *(foreign if runner.foreign else ()))
+        patience_s = KILL_AFTER_S if runner.foreign else END_TIMEOUT_S
+        environment = clean_environment() if self._take is None else dict(os.environ)
+        variables = {**environment, "TMPDIR": TEMPORARY}
+        server = runner.server_command(transfer)
+        return {
+            "orders": orders(
+                facts.server_address,
+                clients=cards,
+                congestion_control=facts.congestion_control if runner.foreign else "",
+                sysctl=facts.sysctl,
+                multipath=self._changes is not None,
+                begin=facts.begin,
+                first=1 + cards.index(transfer.first_address),
+                programs=True,
+                ready_port=self._ready_port or 0,
+                patience=round(patience_s * NS_PER_S),
+                stop_signal=runner.stop_signal or signal.SIGTERM,
+                **({} if self._changes is None else self._changes.orders()),
+            ),
+            "client": words(runner.client_command(transfer)),
+            "environment": words(f"{name}={text}" for name, text in variables.items()),
+            "places": words((str(Path.cwd()), str(transfer.directory.resolve()))),
+            **({"server": words(server)} if server else {}),
+        }
 
-    def take(self, words: str) -> bool:
+    def take(self, report: str) -> bool:
         """Take one report of the agent's; return whether it is the last one."""
-        kind, _, rest = words.partition(" ")
+        kind, _, rest = report.partition(" ")
         if kind == "output":
             role, stream, text = rest.split(" ", 2)
             data = text.encode(errors="surrogateescape")
@@ -130,8 +136,7 @@ class ProgramsFlow:
         elif kind == "error":
             self.error = TransferFailed(rest)
         elif kind == "late":
-            words = f"did not listen within {READY_TIMEOUT_S:g} s"
-            self.error = self._failure("server", words)
+            self.error = self._failure("server", f"did not listen within {READY_TIMEOUT_S:g} s")
         else:
             self._moments[kind] = int(rest)
         return kind == "done" or self.error is not None
@@ -188,22 +193,6 @@ class ProgramsFlow:
                 self._outcome = self._measured()
             except TransferFailed as failure:
                 self._outcome = failure
-
-    def _programs(self) -> Programs:
-        runner, transfer = self._runner, self.transfer
-        directory = str(transfer.directory.resolve())
-        patience_s = KILL_AFTER_S if runner.foreign else END_TIMEOUT_S
-        environment = clean_environment() if self._take is None else dict(os.environ)
-        return Programs(
-            server=runner.server_command(transfer),
-            client=runner.client_command(transfer),
-            environment={**environment, "TMPDIR": TEMPORARY},
-            working=str(Path.cwd()),
-            writable=directory,
-            ready_port=self._ready_port,
-            patience_ns=round(patience_s * NS_PER_S),
-            stop_signal=runner.stop_signal or signal.SIGTERM,
-        )
 
     def _judge_server(self) -> None:
         """Note the failure of a server that ended before the client, unless it may."""

@@ -23,6 +23,7 @@ HERE = Path(__file__).parent
 PATCH = HERE / "kernel" / "linux-6.12.patch"
 CONFIGURATION = HERE / "kernel" / "config"
 HEADER = HERE / "controller" / "controller.h"
+ORDERS = HERE / "agent" / "orders.h"
 
 
 class Parts(NamedTuple):

@@ -15,8 +15,7 @@ from typing import Any, ClassVar
 from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow
-from minitopo_dc.runners.mptcp.endpoints import subflow_per_address
-from minitopo_dc.runners.mptcp.runner import EndpointChanges
+from minitopo_dc.runners.mptcp.endpoints import EndpointChanges, subflow_per_address
 from minitopo_dc.runners.processes.process import (
     MOMENT_S,
     age_s,

@@ -26,7 +26,7 @@ from operator import attrgetter
 from typing import IO, Any, NamedTuple
 
 from minitopo_dc.fields import PathAction, PathEvent, PathPlan
-from minitopo_dc.linux_guest.orders import ChangeName
+from minitopo_dc.linux_guest.orders import ACTIONS, ChangeName
 from minitopo_dc.runners.addresses import is_connected
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed
 from minitopo_dc.runners.processes.kernel_socket import mptcp_obstacle
@@ -122,6 +122,42 @@ def max_subflows(transfer: Transfer) -> int:
     """
     needed = len(transfer.client_addresses) - (0 if transfer.path_plan.events else 1)
     return min(needed, MAX_SUBFLOWS)
+
+
+DEFAULT_SUBFLOWS = 2
+"""That the kernel allows unless told otherwise (MPTCP_PM of Linux); no fewer on the real clock."""
+
+
+class EndpointChanges:
+    """Tells the agent when endpoints come and go, and keeps what it did."""
+
+    def __init__(self, transfer: Transfer) -> None:
+        self._transfer = transfer
+        if transfer.path_plan.events:
+            transfer.directory.mkdir(parents=True, exist_ok=True)
+            transfer.paths_output.touch()
+        self._changes = list(endpoint_changes(transfer.path_plan))
+
+    def orders(self) -> dict[str, Any]:
+        """Return orders with the plan's first endpoints, then the changes of its events.
+
+        There may be as many subflows beside the first as on the real clock.
+        """
+        begin = self._transfer.begin_ns or 0
+        changes = [
+            (begin + round(event.at_s * NS_PER_S) if event else 0, ACTIONS.index(name), leg)
+            for event, name, leg in self._changes
+        ]
+        return {"subflows": max(DEFAULT_SUBFLOWS, max_subflows(self._transfer)), "change": changes}
+
+    def note(self, number: int, moment: int) -> None:
+        """Write what was done, and when, as the real clock's program does."""
+        event = self._changes[number].event
+        is_last = [change.event for change in self._changes[number + 1 : number + 2]] != [event]
+        if event is not None and is_last:
+            done_s = (moment - (self._transfer.begin_ns or 0)) / NS_PER_S
+            with self._transfer.paths_output.open("a", encoding="utf-8") as file:
+                file.write(f"{json.dumps({**event._asdict(), 'done_s': done_s})}\n")
 
 
 @contextmanager

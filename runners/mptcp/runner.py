@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -11,12 +10,12 @@ from typing import Annotated, Any, ClassVar
 from pydantic import StringConstraints
 
 from minitopo_dc.linux_guest import find_agent, proxy_obstacle
-from minitopo_dc.linux_guest.orders import EndpointOrder, proxy_orders
+from minitopo_dc.linux_guest.orders import orders
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.mptcp.endpoints import (
     MAX_SUBFLOWS,
-    endpoint_changes,
+    EndpointChanges,
     first_endpoints,
     max_subflows,
     path_changes,
@@ -31,45 +30,8 @@ from minitopo_dc.runners.tcp.info import SAMPLE_NS, AgentSamples
 from minitopo_dc.runners.tcp.runner import TcpRunner, TlsOptions
 from minitopo_dc.runners.tcp.virtual import TcpFlow, is_of_agent
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow
-from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Workload
 from minitopo_dc.workloads.path_reports import PATHS, PathSample
-
-DEFAULT_SUBFLOWS = 2
-"""That the kernel allows unless told otherwise (MPTCP_PM of Linux); no fewer on the real clock."""
-
-
-class EndpointChanges:
-    """Tells the agent when endpoints come and go, and keeps what it did."""
-
-    def __init__(self, transfer: Transfer) -> None:
-        self._transfer = transfer
-        if transfer.path_plan.events:
-            transfer.directory.mkdir(parents=True, exist_ok=True)
-            transfer.paths_output.touch()
-        self._changes = list(endpoint_changes(transfer.path_plan))
-
-    @property
-    def subflow_limit(self) -> int:
-        """Return how many subflows there may be beside the first, as on the real clock."""
-        return max(DEFAULT_SUBFLOWS, max_subflows(self._transfer))
-
-    def orders(self) -> Sequence[EndpointOrder]:
-        """Return the endpoints with which the plan begins, then the changes of its events."""
-        begin = self._transfer.begin_ns or 0
-        return [
-            EndpointOrder(0 if event is None else begin + round(event.at_s * NS_PER_S), name, leg)
-            for event, name, leg in self._changes
-        ]
-
-    def note(self, number: int, moment: int) -> None:
-        """Write what was done, and when, as the real clock's program does."""
-        event = self._changes[number].event
-        is_last = [change.event for change in self._changes[number + 1 : number + 2]] != [event]
-        if event is not None and is_last:
-            done_s = (moment - (self._transfer.begin_ns or 0)) / NS_PER_S
-            with self._transfer.paths_output.open("a", encoding="utf-8") as file:
-                file.write(f"{json.dumps({**event._asdict(), 'done_s': done_s})}\n")
 
 
 class MptcpFlow(TcpFlow):
@@ -79,7 +41,19 @@ class MptcpFlow(TcpFlow):
         super().__init__(runner, facts)
         self._told: list[int] = []
         """How many samples of each subflow `path_samples` has returned."""
-        self.endpoints = EndpointChanges(self.transfer)
+        self._endpoints = EndpointChanges(self.transfer)
+
+    def path_orders(self) -> dict[str, Any]:
+        """Return orders for the endpoints of the paths."""
+        return self._endpoints.orders()
+
+    def take(self, words: str) -> bool:
+        """Take also the report of a change of the endpoints."""
+        kind, _, rest = words.partition(" ")
+        if kind != "changed":
+            return super().take(words)
+        self._endpoints.note(*map(int, rest.split()))
+        return False
 
     def path_samples(self) -> Sequence[PathSample]:
         """Return all samples of subflows since the last call."""
@@ -184,10 +158,11 @@ class MptcpRunner(TcpRunner):
             raise TransferFailed(str(proxy_obstacle()))
         assert transfer.proxy_address is not None  # the caller has looked
         server = (transfer.server_address, transfer.port)
-        orders = proxy_orders(
-            transfer.proxy_address, server, transfer.congestion_control, SAMPLE_NS
+        control = transfer.congestion_control
+        made = orders(
+            server, proxy=transfer.proxy_address, congestion_control=control, sample=SAMPLE_NS
         )
-        transfer.proxy_settings.write_text(orders, encoding="ascii")
+        transfer.proxy_settings.write_bytes(made)
         return [str(agent), "proxy", str(transfer.proxy_settings)]
 
     def connection(self, transfer: Transfer) -> dict[str, Any]:

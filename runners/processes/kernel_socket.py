@@ -163,10 +163,7 @@ def subflows(connection: socket.socket, peer: tuple[str, int]) -> list[Subflow]:
     if is_multipath(connection):
         infos = _subflow_structures(connection, MPTCP_TCPINFO, TCP_INFO.size)
         pairs = _subflow_structures(connection, MPTCP_SUBFLOW_ADDRS, 2 * SOCKADDR_BYTES)
-        every = (
-            subflow(_address(pair)[0], _address(pair[SOCKADDR_BYTES:]), info)
-            for info, pair in zip(infos, pairs, strict=True)
-        )
+        every = (subflow(*ends(pair), info) for info, pair in zip(infos, pairs, strict=True))
         return [flow for flow in every if flow.remote_port]
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size)
     return [subflow(connection.getsockname()[0], peer, info)]
@@ -260,6 +257,11 @@ def _subflow_structures(connection: socket.socket, option: int, size: int) -> li
     _, count, _, _ = SUBFLOW_DATA.unpack_from(buffer)
     data = buffer.raw[SUBFLOW_DATA.size :]
     return [data[i * size : (i + 1) * size] for i in range(min(count, MAX_SUBFLOWS))]
+
+
+def ends(pair: bytes) -> tuple[str, tuple[str, int]]:
+    """Return the local and the remote end of a `struct mptcp_subflow_addrs`."""
+    return _address(pair)[0], _address(pair[SOCKADDR_BYTES:])
 
 
 def _address(sockaddr: bytes) -> tuple[str, int]:

@@ -20,6 +20,7 @@ from minitopo_dc.files import CsvFile
 from minitopo_dc.runners.processes.kernel_socket import (
     Subflow,
     congestion_control,
+    ends,
     has_delivered,
     is_closed_by_peer,
     is_multipath,
@@ -153,9 +154,10 @@ class AgentSamples:
             The moment of a sample (ns), None of a subflow.
         """
         if kind == "subflow":
-            local, remote, port, info = rest.split()
-            if int(port):  # else it has been disconnected
-                self._next.append(subflow(local, (remote, int(port)), bytes.fromhex(info)))
+            pair, info = map(bytes.fromhex, rest.split())
+            flow = subflow(*ends(pair), info)
+            if flow.remote_port:  # else it has been disconnected
+                self._next.append(flow)
             return None
         moment, ended, multipath, algorithm = rest.split()
         self.latest, self._next = self._next, []

@@ -13,9 +13,8 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from minitopo_dc.files import CsvFile
-from minitopo_dc.linux_guest.orders import Orders, Shape, Traffic
+from minitopo_dc.linux_guest.orders import orders
 from minitopo_dc.runners.base import Transfer, TransferFailed
-from minitopo_dc.runners.guest_programs import Changes
 from minitopo_dc.runners.processes.kernel_socket import Subflow
 from minitopo_dc.runners.tcp.info import INTERVAL_S, SAMPLE_NS, AgentSamples, info_file, info_rows
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
@@ -59,9 +58,6 @@ def is_of_agent(workload: Workload) -> bool:
 class TcpFlow:
     """Both ends of a flow in one guest: their orders, and what the agent reports."""
 
-    endpoints: Changes | None = None
-    """Of MPTCP."""
-
     def __init__(self, runner: TcpRunner, facts: FlowFacts) -> None:
         self._runner = runner
         self._facts = facts
@@ -84,25 +80,30 @@ class TcpFlow:
         clients = list(facts.client_addresses.values())
         first = self.transfer.client_addresses.index(self.transfer.first_address)
         tls = self._runner.tls(self.transfer)
-        return Orders(
-            multipath=self._multipath,
+        made = orders(
+            facts.server_address,
+            clients=[address for address, _ in clients],
+            proxy=None if facts.proxy_address is None else facts.proxy_address[0],
             congestion_control=facts.congestion_control,
+            sysctl=facts.sysctl,
+            multipath=self._multipath,
             begin=facts.begin,
             sample=SAMPLE_NS if self._info is None else round(INTERVAL_S * NS_PER_S),
             mss=self._runner.mss_bytes(self.transfer) or 0,
             earlier=facts.earlier_downloads,
-            server=facts.server_address,
-            proxy=None if facts.proxy_address is None else facts.proxy_address[0],
-            clients=[address for address, _ in clients],
             first=first + 1,
             client_port=clients[0][1],
-            subflows=0 if self.endpoints is None else self.endpoints.subflow_limit,
-            changes=() if self.endpoints is None else self.endpoints.orders(),
-            attempts=self.transfer.path_plan.attempts,
+            attempt=self.transfer.path_plan.attempts,
             attempt_delay=round((self.transfer.path_plan.attempt_delay_s or 0) * NS_PER_S),
-            does=_traffic(facts.workload, tls),
-            sysctl=facts.sysctl,
-        ).files()
+            flight=FLIGHTS[tls],
+            **_traffic(facts.workload, tls),
+            **self.path_orders(),
+        )
+        return {"orders": made, "content": BLOCK}
+
+    def path_orders(self) -> dict[str, Any]:
+        """Return orders for further paths, none as it has one."""
+        return {}
 
     def take(self, words: str) -> bool:
         """Take one report of the agent's; return whether it is the last one."""
@@ -123,9 +124,6 @@ class TcpFlow:
             self._note_request(kind, *map(int, rest.split()))
         elif kind == "begin":
             self._moments, self._bytes = {kind: int(rest)}, 0
-        elif kind == "changed":
-            assert self.endpoints is not None  # it had something to do
-            self.endpoints.note(*map(int, rest.split()))
         else:
             self._moments[kind] = int(rest)
         return kind == "done"
@@ -210,30 +208,23 @@ class TcpFlow:
         return "in its handshake" if "connected" in self._moments else "not connected"
 
 
-def _traffic(workload: Workload, tls: TlsVersion) -> Traffic:
-    """Return a workload's traffic; each full DATA frame takes two records of TLS."""
+def _traffic(workload: Workload, tls: TlsVersion) -> dict[str, Any]:
+    """Return the orders for a workload; each full DATA frame takes two records of TLS."""
     record = RECORD[tls]
+    frame = FRAME + 2 * record
     if isinstance(workload, Download):
-        return Traffic(
-            content=BLOCK,
-            flights=FLIGHTS[tls],
-            request=Shape(FIRST_REQUEST[tls], 0, BLOCK_BYTES, 0),
-            answer=Shape(
-                FIRST_ANSWER[tls], workload.requested_bytes, BLOCK_BYTES, FRAME + 2 * record
-            ),
-            download_ns=round((workload.duration_s or 0) * NS_PER_S),
-        )
+        return {
+            "is_download": True,
+            "count": 1,
+            "duration": round((workload.duration_s or 0) * NS_PER_S),
+            "request": (FIRST_REQUEST[tls], 0, BLOCK_BYTES, 0),
+            "answer": (FIRST_ANSWER[tls], workload.requested_bytes, BLOCK_BYTES, frame),
+        }
     assert isinstance(workload, RequestResponse)  # the agent carries no other
-    return Traffic(
-        content=BLOCK,
-        flights=FLIGHTS[tls],
-        request=Shape(REQUEST_HEAD, workload.request_bytes, BLOCK_BYTES, FRAME + record),
-        answer=Shape(
-            ANSWER_HEAD + record, workload.response_bytes, BLOCK_BYTES, FRAME + 2 * record
-        ),
-        requests=(
-            workload.requests,
-            round(workload.interval_s * NS_PER_S),
-            round(workload.patience_s * NS_PER_S),
-        ),
-    )
+    return {
+        "count": workload.requests,
+        "interval": round(workload.interval_s * NS_PER_S),
+        "patience": round(workload.patience_s * NS_PER_S),
+        "request": (REQUEST_HEAD, workload.request_bytes, BLOCK_BYTES, FRAME + record),
+        "answer": (ANSWER_HEAD + record, workload.response_bytes, BLOCK_BYTES, frame),
+    }

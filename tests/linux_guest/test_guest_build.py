@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
 import tarfile
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import pytest
 
@@ -16,7 +16,7 @@ from minitopo_dc.extension import NotBuiltError
 from minitopo_dc.extension.make import BuildError
 from minitopo_dc.linux_guest import build
 from minitopo_dc.linux_guest.guest import archive
-from minitopo_dc.linux_guest.orders import EndpointOrder, Orders, Programs, Shape, Traffic
+from minitopo_dc.linux_guest.orders import ACTIONS, _ffi, orders, words
 
 MAKEFILE = "VERSION = 6\nPATCHLEVEL = {}\nSUBLEVEL = 7\n"
 
@@ -194,57 +194,42 @@ def test_each_entry_begins_at_a_multiple_of_four_with_the_magic() -> None:
     assert names == ["proc", "init", "orders", "content", "TRAILER!!!"]
 
 
-def orders(does: Traffic | Programs, **fields: Any) -> dict[str, bytes]:
-    return Orders(
-        does=does,
-        multipath=True,
-        congestion_control="bbr",
-        begin=10**9,
-        sample=10**8,
-        server=("fd00:10:0:0::2", 4433),
+def test_orders_are_what_the_agent_reads_in_its_own_form() -> None:
+    given = orders(
+        ("fd00:10:0:0::2", 4433),
         clients=["fd00:10:2:1::2", "fd00:10:2:2::2"],
-        first=2,
-        client_port=50_000,
-        subflows=2,
-        changes=[EndpointOrder(0, "add", 1), EndpointOrder(2 * 10**9, "delete-initial", 2)],
-        **fields,
-    ).files()
-
-
-def test_orders_have_a_line_for_each_thing() -> None:
-    shape = Shape(10, 20, 16384, 31)
-    traffic = Traffic(
-        content=b"abc", flights=[(517, 717)], request=shape, answer=shape, requests=(3, 4, 5)
+        congestion_control="bbr",
+        sysctl={"net.a": "1 2"},
+        begin=10**9,
+        flight=[(517, 717)],
+        request=(10, 20, 16384, 31),
+        change=[(0, ACTIONS.index("add"), 1), (2 * 10**9, ACTIONS.index("delete-initial"), 2)],
     )
-    files = orders(traffic, sysctl={"net.a": "1 2"}, mss=1280)
-    assert files["content"] == b"abc"
-    assert files["orders"].decode().splitlines() == [
-        *("ip 6", "multipath 1", "congestion-control bbr", "begin 1000000000"),
-        *("sample 100000000", "server fd00:10:0:0::2 4433"),
-        *("client 1 fd00:10:2:1::2", "client 2 fd00:10:2:2::2", "first 2 50000", "subflows 2"),
-        *("change 0 add 1", "change 2000000000 delete-initial 2", "sysctl net.a 1 2"),
-        "mss 1280",
-        *("flight 517 717", "request 10 20 16384 31", "answer 10 20 16384 31", "requests 3 4 5"),
+    read = _ffi().from_buffer("struct orders *", given)
+    enum = _ffi().typeof("enum action").relements
+    assert read.server.family == socket.AF_INET6
+    address = socket.inet_pton(socket.AF_INET6, "fd00:10:2:2::2")
+    assert bytes(read.client[2].data)[6:22] == address
+    assert (read.clients, read.proxy.family, read.begin, read.mss) == (2, 0, 10**9, 0)
+    assert _ffi().string(read.congestion_control) == b"bbr"
+    assert _ffi().string(read.setting[0].file) == b"/proc/sys/net/a"
+    assert (read.flights, list(read.flight[0]), read.request.block) == (1, [517, 717], 16384)
+    assert [(each.at, each.action, each.card) for each in read.change[0 : read.changes]] == [
+        (0, enum["ADD_ENDPOINT"], 1),
+        (2 * 10**9, enum["DELETE_INITIAL"], 2),
     ]
 
 
+def test_the_actions_have_the_order_of_the_agents() -> None:
+    names = {"add": "ADD_ENDPOINT", "delete": "DELETE_ENDPOINT", "delete-initial": "DELETE_INITIAL"}
+    names |= {"backup": "SET_BACKUP", "available": "SET_AVAILABLE"}
+    enum = _ffi().typeof("enum action").relements
+    assert [enum[names[name]] for name in ACTIONS] == list(range(len(ACTIONS)))
+
+
 def test_words_of_programs_keep_their_blanks_and_line_ends() -> None:
-    programs = Programs(
-        client=["sh", "-c", "a b\nc"],
-        server=[],
-        environment={"A": "1 2", "B": ""},
-        working="/here",
-        writable="/there",
-        ready_port=None,
-        patience_ns=5,
-    )
-    files = orders(programs)
-    assert files.pop("orders").decode().splitlines()[-1] == "programs 0 5"
-    assert files == {
-        "client": b"sh\0-c\0a b\nc\0",
-        "environment": b"A=1 2\0B=\0",
-        "places": b"/here\0/there\0",
-    }
+    assert words(["sh", "-c", "a b\nc"]) == b"sh\0-c\0a b\nc\0"
+    assert words([]) == b""
 
 
 @pytest.mark.parametrize("changed", ["PATCH", "CONFIGURATION", None])

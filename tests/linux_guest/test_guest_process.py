@@ -15,29 +15,32 @@ import pytest
 
 from minitopo_dc.linux_guest import guest as module
 from minitopo_dc.linux_guest.guest import Guest, GuestError, processes_of
+from minitopo_dc.linux_guest.orders import orders as orders_of
 from tests.linux_guest.guests import needs_guest
 
 pytestmark = needs_guest
 BEGIN = 10**9
-WRONG_ORDERS = "server here 1\n"
-ORDERS = """ip 4
-congestion-control cubic
-begin 1000000000
-sample 100000000
-server 10.0.0.2 4433
-client 1 10.2.1.2
-first 1 50000
-request 1 1 16384 0
-answer 1 1 16384 0
-download 0
-"""
+WRONG_ORDERS = b"server here 1\n"
+ORDERS = orders_of(
+    ("10.0.0.2", 4433),
+    clients=["10.2.1.2"],
+    congestion_control="cubic",
+    begin=BEGIN,
+    sample=10**8,
+    first=1,
+    client_port=50_000,
+    is_download=True,
+    count=1,
+    request=(1, 1, 16384, 0),
+    answer=(1, 1, 16384, 0),
+)
 
 
-def started(directory: Path, orders: str = ORDERS, patience_s: float = 20.0) -> Guest:
+def started(directory: Path, orders: bytes = ORDERS, patience_s: float = 20.0) -> Guest:
     return Guest(
         directory,
         cards=2,
-        files={"orders": orders.encode(), "content": bytes(65536)},
+        files={"orders": orders, "content": bytes(65536)},
         seed=1,
         begin=BEGIN,
         patience_s=patience_s,

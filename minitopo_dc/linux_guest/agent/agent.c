@@ -16,7 +16,6 @@
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,9 +91,9 @@ static void reach(const char *name, const struct sockaddr_storage *address)
 static void set_up_server(const struct orders *o)
 {
 	set_up_card(0, &o->server);
-	if (o->proxied)
+	if (o->proxy.ss_family)
 		reach("eth0", &o->proxy);
-	for (int card = 1; card <= o->clients && !o->proxied; card++)
+	for (int card = 1; card <= o->clients && !o->proxy.ss_family; card++)
 		reach("eth0", &o->client[card]);
 	set_all(o);
 }
@@ -163,34 +162,18 @@ static int changes_later(const struct orders *o)
 	return o->changes && o->change[o->changes - 1].at;
 }
 
-static void wait_for_byte(int from)
-{
-	char byte;
-
-	if (read(from, &byte, 1) != 1)
-		die("read");
-}
-
-static void tell(int to)
-{
-	if (write(to, "", 1) != 1)
-		die("write");
-}
-
-/* The client's host, in a process of its own; it ends when the client has. */
-static void be_client(const struct orders *o, int told, int telling)
+/* The client's host. */
+static void be_client(const struct orders *o, int told)
 {
 	int connected[2];
 
-	if (unshare(CLONE_NEWNET) || pipe2(connected, O_CLOEXEC))
-		die("unshare");
-	tell(telling);
-	wait_for_byte(told);
 	set_up_client(o);
 	report_by("eth1");
 	for (int i = 0; i < o->changes; i++)
 		if (!o->change[i].at)
 			make_change(o, i);
+	if (pipe2(connected, O_CLOEXEC))
+		die("pipe");
 	if (changes_later(o) && !fork()) {
 		close(connected[1]);
 		make_changes(o, connected[0]);
@@ -201,37 +184,53 @@ static void be_client(const struct orders *o, int told, int telling)
 	} else {
 		run_client(o, connected[1]);
 	}
-	exit(0);
 }
 
-/* The proxy's host, in a process of its own. */
-static void be_proxy(const struct orders *o, int told, int telling)
+static void be_proxy(const struct orders *o, int told)
 {
-	if (unshare(CLONE_NEWNET))
-		die("unshare");
-	tell(telling);
-	wait_for_byte(told);
+	(void)told;
 	set_up_proxy(o);
 	run_proxy(o);
-	exit(0);
 }
 
-static void nothing(int signal)
+/* Begin a host with some of the cards, a process with a network of its own; a byte to `telling` has it go on. */
+static pid_t begin_host(const struct orders *o, void (*be)(const struct orders *o, int told), int *telling, int first,
+			int last)
 {
-	(void)signal;
+	int to_host[2], from_host[2];
+	char name[IFNAMSIZ];
+	pid_t pid;
+
+	if (pipe2(to_host, O_CLOEXEC) || pipe2(from_host, O_CLOEXEC))
+		die("pipe");
+	pid = fork();
+	if (!pid) {
+		if (unshare(CLONE_NEWNET))
+			die("unshare");
+		tell(from_host[1]);
+		wait_for_byte(to_host[0]);
+		be(o, to_host[0]);
+		exit(0);
+	}
+	wait_for_byte(from_host[0]);
+	for (int card = first; card <= last; card++) {
+		name_of(name, card);
+		link_to(name, pid);
+	}
+	*telling = to_host[1];
+	return pid;
 }
 
 /* Serve until the client has ended and the server has learned of it. */
 static void be_server(const struct orders *o, pid_t client)
 {
-	struct sigaction action = { .sa_handler = nothing };
 	pid_t ended, server = fork();
 
 	if (!server) {
 		run_server(o);
 		exit(0);
 	}
-	sigaction(SIGALRM, &action, NULL);
+	heed(SIGALRM);
 	while ((ended = wait(NULL)) != server) {
 		if (ended == client)
 			alarm(LAST_WORDS_S);
@@ -245,49 +244,35 @@ static void be_server(const struct orders *o, pid_t client)
 
 int main(int count, char **words)
 {
-	static struct orders o;
-	int to_client[2], from_client[2], to_proxy[2];
-	char name[IFNAMSIZ];
-	pid_t client, proxy;
+	struct orders *o;
+	int to_client, to_proxy;
+	pid_t client;
 
 	if (count == 3 && !strcmp(words[1], "proxy")) {
-		read_orders(&o, words[2]);
-		run_proxy(&o);
+		run_proxy(read_orders(words[2]));
 		return 0;
 	}
-	if (mount("proc", "/proc", "proc", 0, NULL) || pipe2(to_client, O_CLOEXEC) || pipe2(from_client, O_CLOEXEC) ||
-	    pipe2(to_proxy, O_CLOEXEC))
+	if (mount("proc", "/proc", "proc", 0, NULL))
 		die("mount");
 	prctl(PR_SET_TIMERSLACK, 1); /* ns: who sleeps until a moment wakes then */
-	read_orders(&o, "/orders");
+	o = read_orders("/orders");
 	put("/proc/sys/net/ipv4/tcp_mem", TCP_MEMORY);
-	if (o.programs) {
+	if (o->programs) {
 		put("/proc/sys/net/ipv4/tcp_allowed_congestion_control", "reno cubic bbr");
 		prepare_root();
 	}
-	client = fork();
-	if (!client)
-		be_client(&o, to_client[0], from_client[1]);
-	wait_for_byte(from_client[0]);
-	for (int card = 1; card <= o.clients; card++) {
-		name_of(name, card);
-		link_to(name, client);
+	client = begin_host(o, be_client, &to_client, 1, o->clients);
+	if (o->proxy.ss_family) {
+		begin_host(o, be_proxy, &to_proxy, o->clients + 1, o->clients + 1);
+		tell(to_proxy);
 	}
-	if (o.proxied && !(proxy = fork()))
-		be_proxy(&o, to_proxy[0], from_client[1]);
-	if (o.proxied) {
-		wait_for_byte(from_client[0]);
-		name_of(name, o.clients + 1);
-		link_to(name, proxy);
-		tell(to_proxy[1]);
-	}
-	set_up_server(&o);
+	set_up_server(o);
 	report_by("eth0");
-	tell(to_client[1]);
-	if (o.programs)
-		run_programs(&o, client, to_client[1]);
+	tell(to_client);
+	if (o->programs)
+		run_programs(o, client, to_client);
 	else
-		be_server(&o, client);
+		be_server(o, client);
 	report("done %ld", now());
 	pause(); /* whoever runs the guest ends it */
 }

@@ -3,40 +3,28 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
-#define IPPROTO_MPTCP_ 262
 #define BUFFER_BYTES (256 * 1024)
 #define PAUSE_NS NS_PER_S /* behind an earlier download: the server has closed its connection */
 #define AGAIN_US 1000 /* a signal right before a call would be lost */
 
 static uint8_t buffer[BUFFER_BYTES];
-static volatile sig_atomic_t over;
-
-static void on_alarm(int signal)
-{
-	(void)signal;
-	over = 1;
-}
 
 /* From now on calls that wait end at a moment. */
 static void end_calls_at(int64_t moment)
 {
-	struct sigaction action = { .sa_handler = on_alarm };
 	int64_t left = moment - now();
 	struct itimerval timer = {
 		{ 0, AGAIN_US },
 		{ left / NS_PER_S, left % NS_PER_S / 1000 },
 	};
 
-	sigaction(SIGALRM, &action, NULL);
+	heed(SIGALRM);
 	if (left < 1000)
 		timer.it_value.tv_usec = 1;
 	setitimer(ITIMER_REAL, &timer, NULL);
@@ -45,19 +33,18 @@ static void end_calls_at(int64_t moment)
 static int made(const struct orders *o, int card, int port)
 {
 	struct sockaddr_storage from = o->client[card];
-	int on = 1, s = socket(o->family, SOCK_STREAM | SOCK_CLOEXEC, o->multipath ? IPPROTO_MPTCP_ : 0);
+	int s = tcp_socket(o, o->multipath);
 
-	((struct sockaddr_in *)&from)->sin_port = htons(port);
-	if (s < 0 || setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
-	    bind(s, (void *)&from, address_length(o)))
-		die("socket");
+	((struct sockaddr_in *)&from)->sin_port = htons(port); /* at the same place in both families */
+	if (bind(s, (void *)&from, address_length(o)))
+		die("bind");
 	return s;
 }
 
 /* End in order when the workload's time is over; else with the call's error. */
 static void stop(const char *what, int64_t bytes)
 {
-	if (!over)
+	if (!signalled)
 		die(what);
 	report("end %ld %ld", now(), bytes);
 	exit(0);
@@ -81,68 +68,55 @@ static void handshake(const struct orders *o, int s)
 {
 	for (int i = 0; i < o->flights; i++) {
 		struct shape zeros = { .head = o->flight[i][0], .block = 1 };
-		int64_t left = o->flight[i][1];
 
 		send_whole(s, &zeros, 0, zeros.head);
-		while (left > 0) {
-			ssize_t got = recv(s, buffer, left < BUFFER_BYTES ? left : BUFFER_BYTES, 0);
-
-			if (!got)
-				errno = ECONNRESET;
-			if (got <= 0)
-				stop("handshake", 0);
-			left -= got;
-		}
+		if (discard(s, o->flight[i][1]))
+			stop("handshake", 0);
 	}
 	report("handshake %ld", now());
 }
 
 static void download(const struct orders *o, int s)
 {
-	int64_t at = 0, end = shape_bytes(&o->answer);
+	int64_t at = 0, ended = 0;
 
 	send_whole(s, &o->request, 0, shape_bytes(&o->request));
-	while (at < end && !over) {
+	while (!ended && !signalled) {
 		ssize_t got = recv(s, buffer, sizeof buffer, 0);
+		int64_t before = at;
 
 		if (!got)
 			errno = ECONNRESET;
 		if (got <= 0)
 			stop("recv", shape_content(&o->answer, at));
-		if (!shape_matches(&o->answer, at, buffer, got)) {
-			report("error client received %ld bytes, not those sent", shape_content(&o->answer, at + got));
+		if (!shape_take(&o->answer, &at, buffer, got, &ended)) {
+			report("error client received %ld bytes, not those sent", shape_content(&o->answer, before + got));
 			exit(1);
 		}
-		if (!at)
+		if (!before)
 			report("first %ld", now());
-		at += got;
 	}
-	report("end %ld %ld", now(), shape_content(&o->answer, at));
+	report("end %ld %ld", now(), ended ? o->answer.body : shape_content(&o->answer, at));
 }
 
 /* Read what is there of answers, which come in the order of the requests; how many are complete. */
 static int64_t take_answers(const struct orders *o, int s, int64_t answered, int64_t *at)
 {
-	ssize_t got = recv(s, buffer, sizeof buffer, MSG_DONTWAIT), done = 0;
-	int64_t end = shape_bytes(&o->answer);
+	ssize_t got = recv(s, buffer, sizeof buffer, MSG_DONTWAIT);
+	int64_t before = answered;
+	int right = 1;
 
 	if (!got)
 		errno = ECONNRESET;
 	if (got <= 0 && errno != EAGAIN)
 		die("recv");
-	while (done < got) {
-		ssize_t part = got - done < end - *at ? got - done : end - *at;
-
-		if (!shape_matches(&o->answer, *at, buffer + done, part)) {
-			report("error request %ld was answered with bytes that are not those sent", answered);
-			exit(1);
-		}
-		*at += part;
-		done += part;
-		if (*at == end) {
-			report("answered %ld %ld", answered++, now());
-			*at = 0;
-		}
+	if (got > 0)
+		right = shape_take(&o->answer, at, buffer, got, &answered);
+	while (before < answered)
+		report("answered %ld %ld", before++, now());
+	if (!right) {
+		report("error request %ld was answered with bytes that are not those sent", answered);
+		exit(1);
 	}
 	return answered;
 }
@@ -152,15 +126,16 @@ static void requests(const struct orders *o, int s)
 	int64_t first = now(), sent = 0, answered = 0, at = 0, last = 0;
 
 	while (answered < o->count) {
-		int64_t until = sent < o->count ? first + sent * o->interval : last + o->patience;
+		int64_t left = (sent < o->count ? first + sent * o->interval : last + o->patience) - now();
+		struct pollfd p = { s, POLLIN, 0 };
 
-		if (now() >= until && sent == o->count)
+		if (left <= 0 && sent == o->count)
 			break;
-		if (now() >= until) {
+		if (left <= 0) {
 			send_whole(s, &o->request, 0, shape_bytes(&o->request));
 			last = now();
 			report("sent %ld %ld", sent++, last);
-		} else if (wait_for(s, POLLIN, until)) {
+		} else if (wait_for(&p, 1, left, NULL) > 0) {
 			answered = take_answers(o, s, answered, &at);
 		}
 	}
@@ -170,13 +145,8 @@ static void requests(const struct orders *o, int s)
 /* The next thing of a connection's start: an attempt that has ended, or none by a moment (NEVER: no such). */
 static struct pollfd *next_event(struct pollfd *attempts, int count, int64_t until)
 {
-	int64_t left = until == NEVER ? 0 : until - now();
-	struct timespec wait = { left / NS_PER_S, left % NS_PER_S };
-	int ready;
+	int ready = wait_for(attempts, count, until == NEVER ? NEVER : until - now(), NULL);
 
-	if (left < 0)
-		wait = (struct timespec){ 0, 0 };
-	ready = ppoll(attempts, count, until == NEVER ? NULL : &wait, NULL);
 	if (ready < 0)
 		stop("connect", 0);
 	for (int i = 0; ready && i < count; i++)
@@ -252,8 +222,8 @@ static void run_once(const struct orders *o, int port, int connected)
 		end_calls_at(o->begin + o->duration);
 	s = quickest(o, port);
 	report("connected %ld", now());
-	if (connected >= 0 && write(connected, "", 1) != 1)
-		die("write");
+	if (connected >= 0)
+		tell(connected);
 	handshake(o, s);
 	if (o->is_download)
 		download(o, s);

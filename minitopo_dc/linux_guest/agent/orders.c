@@ -1,149 +1,60 @@
-/* What the agent is to do (a file that orders.py writes), and the content that it sends. */
+/* What the agent is to do (orders.h), and the content that it sends. */
 #include "agent.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define CONTENT_BYTES 65536
 
 static uint8_t content[2 * CONTENT_BYTES]; /* repeated, so that any piece of half of it is in one */
 
-static void set_address(const struct orders *o, struct sockaddr_storage *to, const char *text, int port)
+/* All of a file, which is in memory from now on; NULL where there is none of this name. */
+char *contents(const char *file, size_t *bytes)
 {
-	void *at = o->family == AF_INET6 ? (void *)&((struct sockaddr_in6 *)to)->sin6_addr :
-					   (void *)&((struct sockaddr_in *)to)->sin_addr;
+	struct stat found;
+	FILE *f = fopen(file, "r");
+	char *text;
 
-	to->ss_family = o->family;
-	((struct sockaddr_in *)to)->sin_port = htons(port); /* at the same place in both */
-	if (inet_pton(o->family, text, at) != 1) {
-		errno = EINVAL;
-		die(text);
-	}
+	if (!f && errno == ENOENT)
+		return NULL;
+	if (!f || fstat(fileno(f), &found) || !(text = malloc(found.st_size + 1)) ||
+	    fread(text, 1, found.st_size, f) != (size_t)found.st_size)
+		die(file);
+	fclose(f);
+	*bytes = found.st_size;
+	return text;
 }
 
 socklen_t address_length(const struct orders *o)
 {
-	return o->family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+	return o->server.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 }
 
 /* The end of the client's connection: the proxy, if there is one. */
 const struct sockaddr_storage *peer(const struct orders *o)
 {
-	return o->proxied ? &o->proxy : &o->server;
+	return o->proxy.ss_family ? &o->proxy : &o->server;
 }
 
-static void read_content(void)
+struct orders *read_orders(const char *file)
 {
-	FILE *f = fopen("/content", "r");
+	size_t bytes, content_bytes;
+	struct orders *o = (void *)contents(file, &bytes);
+	char *read = o && bytes >= sizeof *o && o->count ? contents("/content", &content_bytes) : NULL;
 
-	if (!f || fread(content, CONTENT_BYTES, 1, f) != 1)
-		die("/content");
-	memcpy(content + CONTENT_BYTES, content, CONTENT_BYTES);
-	fclose(f);
-}
-
-static int read_shape(const char *line, const char *name, struct shape *s)
-{
-	size_t length = strlen(name);
-
-	return !strncmp(line, name, length) &&
-	       sscanf(line + length, " %ld %ld %ld %ld", &s->head, &s->body, &s->block, &s->frame) == 4;
-}
-
-static int read_change(struct orders *o, const char *line)
-{
-	static const char *const names[] = { "add", "delete", "delete-initial", "backup", "available" };
-	struct change c;
-	char name[WORD];
-
-	if (sscanf(line, "change %ld %63s %d", &c.at, name, &c.card) != 3)
-		return 0;
-	for (c.action = 0; strcmp(names[c.action], name); c.action++)
-		if (c.action == SET_AVAILABLE)
-			return 0;
-	o->change = realloc(o->change, (o->changes + 1) * sizeof *o->change);
-	o->change[o->changes++] = c;
-	return 1;
-}
-
-/* `sysctl NAME VALUE`, as sysctl(8) has names. */
-static int read_setting(struct orders *o, const char *line)
-{
-	struct setting *s = &o->setting[o->settings % SETTINGS];
-	char name[128];
-
-	if (sscanf(line, "sysctl %127s %159[^\n]", name, s->value) != 2)
-		return 0;
-	for (char *at = name; *at; at++)
-		*at = *at == '.' ? '/' : *at;
-	snprintf(s->file, sizeof s->file, "/proc/sys/%s", name);
-	return ++o->settings <= SETTINGS;
-}
-
-static int read_attempt(struct orders *o, const char *line)
-{
-	int card;
-
-	if (sscanf(line, "attempt %d %ld", &card, &o->attempt_delay) != 2)
-		return 0;
-	o->attempt[o->attempts % CLIENTS] = card;
-	return ++o->attempts <= CLIENTS;
-}
-
-static int read_line(struct orders *o, const char *line)
-{
-	char text[WORD];
-	int card, version;
-
-	if (sscanf(line, "ip %d", &version) == 1)
-		return o->family = version == 6 ? AF_INET6 : AF_INET;
-	if (sscanf(line, "server %63s %d", text, &o->port) == 2)
-		return set_address(o, &o->server, text, o->port), 1;
-	if (sscanf(line, "proxy %63s", text) == 1)
-		return set_address(o, &o->proxy, text, o->port), o->proxied = 1;
-	if (sscanf(line, "client %d %63s", &card, text) == 2 && card > 0 && card <= CLIENTS) {
-		set_address(o, &o->client[card], text, 0);
-		o->clients = card;
-		return 1;
-	}
-	if (sscanf(line, "flight %ld %ld", &o->flight[o->flights % FLIGHTS][0], &o->flight[o->flights % FLIGHTS][1]) == 2)
-		return ++o->flights <= FLIGHTS;
-	if (sscanf(line, "requests %ld %ld %ld", &o->count, &o->interval, &o->patience) == 3)
-		return 1;
-	if (sscanf(line, "download %ld", &o->duration) == 1)
-		return o->is_download = o->count = 1;
-	if (sscanf(line, "programs %d %ld", &o->ready_port, &o->patience) == 2)
-		return o->programs = 1;
-	return sscanf(line, "begin %ld", &o->begin) == 1 || sscanf(line, "sample %ld", &o->sample) == 1 ||
-	       sscanf(line, "multipath %d", &o->multipath) == 1 || sscanf(line, "subflows %d", &o->subflows) == 1 ||
-	       sscanf(line, "stop-signal %d", &o->stop_signal) == 1 ||
-	       sscanf(line, "mss %d", &o->mss) == 1 || sscanf(line, "earlier %d", &o->earlier) == 1 ||
-	       sscanf(line, "first %d %d", &o->first, &o->client_port) == 2 ||
-	       sscanf(line, "congestion-control %63s", o->congestion_control) == 1 ||
-	       read_shape(line, "request", &o->request) || read_shape(line, "answer", &o->answer) || read_change(o, line) ||
-	       read_attempt(o, line) || read_setting(o, line);
-}
-
-void read_orders(struct orders *o, const char *file)
-{
-	FILE *f = fopen(file, "r");
-	char line[512];
-
-	if (!f)
+	if (!o)
 		die(file);
-	o->stop_signal = SIGTERM;
-	while (fgets(line, sizeof line, f))
-		if (!read_line(o, line)) {
-			errno = EINVAL;
-			die(line);
-		}
-	fclose(f);
-	if (o->count)
-		read_content();
+	errno = EINVAL;
+	if (bytes < sizeof *o || (o->count && (!read || content_bytes != CONTENT_BYTES)))
+		die(file);
+	if (read) {
+		memcpy(content, read, CONTENT_BYTES);
+		memcpy(content + CONTENT_BYTES, read, CONTENT_BYTES);
+	}
+	return o;
 }
 
 /* How many bytes a message has. */
@@ -200,7 +111,7 @@ void shape_fill(const struct shape *s, int64_t from, uint8_t *to, size_t bytes)
 }
 
 /* Whether these bytes are a message's from one of them on. */
-int shape_matches(const struct shape *s, int64_t from, const uint8_t *data, size_t bytes)
+static int shape_matches(const struct shape *s, int64_t from, const uint8_t *data, size_t bytes)
 {
 	while (bytes) {
 		size_t part = bytes;
@@ -214,6 +125,27 @@ int shape_matches(const struct shape *s, int64_t from, const uint8_t *data, size
 		from += part;
 		data += part;
 		bytes -= part;
+	}
+	return 1;
+}
+
+/* Take bytes of messages one behind the other, from `at` on in the first; `ended` counts. Whether they are these. */
+int shape_take(const struct shape *s, int64_t *at, const uint8_t *data, size_t bytes, int64_t *ended)
+{
+	int64_t end = shape_bytes(s);
+
+	while (bytes) {
+		size_t part = (int64_t)bytes < end - *at ? bytes : (size_t)(end - *at);
+
+		if (!shape_matches(s, *at, data, part))
+			return 0;
+		*at += part;
+		data += part;
+		bytes -= part;
+		if (*at == end) {
+			++*ended;
+			*at = 0;
+		}
 	}
 	return 1;
 }

@@ -8,9 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,32 +29,15 @@
 
 enum place { WORKING, WRITABLE }; /* words of /places */
 
-static volatile sig_atomic_t told_to_end;
-
-static void on_term(int signal)
-{
-	(void)signal;
-	told_to_end = 1;
-}
-
 /* The words of a file, behind each of which is a NUL, and a NULL; NULL where there is no such file. */
 static char **words_of(const char *file)
 {
-	struct stat found;
-	int f = open(file, O_RDONLY | O_CLOEXEC), count = 0;
-	char *text, **words;
+	size_t bytes = 0, count = 0;
+	char *text = contents(file, &bytes), *at = text;
+	char **words = text ? calloc(bytes + 1, sizeof *words) : NULL;
 
-	if (f < 0 && errno == ENOENT)
-		return NULL;
-	if (f < 0 || fstat(f, &found) || !(text = malloc(found.st_size + 1)) ||
-	    read(f, text, found.st_size) != found.st_size)
-		die(file);
-	close(f);
-	for (off_t i = 0; i < found.st_size; i++)
-		count += !text[i];
-	words = calloc(count + 1, sizeof *words);
-	for (int i = 0; i < count; i++, text += strlen(text) + 1)
-		words[i] = text;
+	for (; at < text + bytes; at += strlen(at) + 1)
+		words[count++] = at;
 	return words;
 }
 
@@ -143,18 +124,16 @@ static int watch(const struct orders *o, const char *role, pid_t pid, const int 
 	p[2].fd = syscall(SYS_pidfd_open, pid, 0);
 	do {
 		int64_t left = kill_at - now();
-		struct timespec t;
 
-		if (told_to_end) {
-			told_to_end = 0;
+		if (signalled) {
+			signalled = 0;
 			kill(pid, o->stop_signal);
 			kill_at = now() + (left = o->patience);
 		} else if (left <= 0) {
 			kill(pid, SIGKILL);
 			kill_at = NEVER;
 		}
-		t = (struct timespec){ left / NS_PER_S, left % NS_PER_S };
-		ppoll(p, 3, kill_at == NEVER ? NULL : &t, &none);
+		wait_for(p, 3, kill_at == NEVER ? NEVER : left, &none);
 		busy = 0;
 		for (int i = 0; i < 2; i++) {
 			int got = p[i].fd < 0 ? 0 : relay(role, i + 1, p[i].fd);
@@ -172,7 +151,6 @@ static int watch(const struct orders *o, const char *role, pid_t pid, const int 
 /* Run a program to its end. */
 static void run(const struct orders *o, const char *role, char **words)
 {
-	struct sigaction action = { .sa_handler = on_term };
 	int output[2], errors[2], status;
 	sigset_t term;
 	pid_t pid;
@@ -180,7 +158,7 @@ static void run(const struct orders *o, const char *role, char **words)
 	sigemptyset(&term);
 	sigaddset(&term, SIGTERM);
 	sigprocmask(SIG_BLOCK, &term, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	heed(SIGTERM);
 	if (pipe2(output, O_CLOEXEC) || pipe2(errors, O_CLOEXEC) || (pid = fork()) < 0)
 		die("pipe");
 	if (!pid)
@@ -221,7 +199,9 @@ static int is_bound(int port)
 /* Wait until a connection to the server's port is there. */
 void wait_for_connection(const struct orders *o)
 {
-	while (!has_socket("tcp", 0, o->port, TCP_ESTABLISHED) && !has_socket("tcp6", 0, o->port, TCP_ESTABLISHED))
+	int port = ntohs(((struct sockaddr_in *)&o->server)->sin_port);
+
+	while (!has_socket("tcp", 0, port, TCP_ESTABLISHED) && !has_socket("tcp6", 0, port, TCP_ESTABLISHED))
 		sleep_until(now() + LOOK_NS);
 }
 
@@ -264,8 +244,7 @@ void run_programs(const struct orders *o, pid_t client, int to_client)
 	if (server)
 		wait_until_ready(o, server);
 	report("ready %ld", now());
-	if (write(to_client, "", 1) != 1)
-		die("write");
+	tell(to_client);
 	waitpid(client, NULL, 0);
 	if (server) {
 		kill(server, SIGTERM);

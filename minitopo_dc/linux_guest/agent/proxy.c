@@ -7,9 +7,7 @@
 #include "agent.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BUFFER_BYTES (64 * 1024) /* of each way, beside those of the sockets */
@@ -71,7 +69,6 @@ static int relay(const struct orders *o, int client, int server)
 	while (down.end != CLOSED || up.end != CLOSED) {
 		struct pollfd p[] = { { client, events(&up, &down), 0 }, { server, events(&down, &up), 0 } };
 		int64_t left = next - now();
-		struct timespec wait = { left / NS_PER_S, left % NS_PER_S };
 
 		if (left <= 0) {
 			sample(client);
@@ -80,7 +77,7 @@ static int relay(const struct orders *o, int client, int server)
 		}
 		for (int i = 0; i < 2; i++)
 			p[i].fd = p[i].events ? p[i].fd : -1; /* one that has hung up would be ready for ever */
-		if (ppoll(p, 2, &wait, NULL) > 0 && (!pass(&down) || !pass(&up)))
+		if (wait_for(p, 2, left, NULL) > 0 && (!pass(&down) || !pass(&up)))
 			break;
 	}
 	sample(client);
@@ -90,11 +87,10 @@ static int relay(const struct orders *o, int client, int server)
 /* Take a client's connection to the server; whether it sent anything. */
 static int serve(const struct orders *o, int client)
 {
-	int carried, server = socket(o->family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int carried, server = tcp_socket(o, 0);
 
-	if (server < 0 || connect(server, (void *)&o->server, address_length(o)))
+	if (connect(server, (void *)&o->server, address_length(o)))
 		die("the proxy's connection to the server");
-	no_delay(server);
 	carried = relay(o, client, server);
 	close(client);
 	close(server);

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if_packet.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,8 @@
 
 #define LOCAL_EXPERIMENT 0x88b5 /* IEEE 802, local experimental ethertype 1 */
 #define LONGEST 1500
+
+volatile sig_atomic_t signalled;
 
 static int channel = -1;
 static struct sockaddr_ll channel_to;
@@ -98,24 +99,57 @@ void put(const char *file, const char *value)
 	close(f);
 }
 
-/* Wait for one of the events, or until a moment; what came, 0 at the moment. */
-int wait_for(int file, int events, int64_t until)
+/* Wait for an event of some files for so long (ns; NEVER: for an event), as ppoll(2) does. */
+int wait_for(struct pollfd *files, int count, int64_t ns, const sigset_t *blocked)
 {
-	struct pollfd p = { file, events, 0 };
+	struct timespec t = { ns / NS_PER_S, ns % NS_PER_S };
 
-	for (;;) {
-		int64_t left = until == NEVER ? 0 : until - now();
-		struct timespec t = { left / NS_PER_S, left % NS_PER_S };
-		int ready;
+	if (ns < 0)
+		t = (struct timespec){ 0, 0 };
+	return ppoll(files, count, ns == NEVER ? NULL : &t, blocked);
+}
 
-		if (left < 0)
-			t = (struct timespec){ 0, 0 };
-		ready = ppoll(&p, 1, until == NEVER ? NULL : &t, NULL);
-		if (ready > 0)
-			return p.revents;
-		if (!ready)
-			return 0;
-		if (errno != EINTR)
-			die("poll");
+/* Receive so many bytes, of which nothing is wanted. How many are left when the peer has gone or a signal came. */
+int64_t discard(int s, int64_t bytes)
+{
+	char piece[4096];
+
+	while (bytes > 0) {
+		ssize_t got = recv(s, piece, bytes < (int64_t)sizeof piece ? bytes : (int64_t)sizeof piece, 0);
+
+		if (!got)
+			errno = ECONNRESET;
+		if (got <= 0)
+			break;
+		bytes -= got;
 	}
+	return bytes;
+}
+
+static void note(int number)
+{
+	(void)number;
+	signalled = 1;
+}
+
+/* From now on a signal ends calls that wait, and is noted. */
+void heed(int number)
+{
+	struct sigaction action = { .sa_handler = note };
+
+	sigaction(number, &action, NULL);
+}
+
+void wait_for_byte(int from)
+{
+	char byte;
+
+	if (read(from, &byte, 1) != 1)
+		die("read");
+}
+
+void tell(int to)
+{
+	if (write(to, "", 1) != 1)
+		die("write");
 }

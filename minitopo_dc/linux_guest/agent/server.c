@@ -1,12 +1,9 @@
 /* The server: answers requests, and reports what the kernel says of the connection meanwhile. */
 #include "agent.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define IPPROTO_MPTCP_ 262
 #define SOL_MPTCP_ 284
 enum { INFO = 1, TCPINFO, SUBFLOW_ADDRESSES }; /* linux/mptcp.h */
 #define INFO_FLAGS_OFFSET 8
@@ -34,13 +30,6 @@ struct server {
 };
 
 static uint8_t buffer[BUFFER_BYTES];
-static volatile sig_atomic_t stopped;
-
-static void on_term(int signal)
-{
-	(void)signal;
-	stopped = 1;
-}
 
 static int is_multipath(int s)
 {
@@ -56,21 +45,19 @@ static int is_multipath(int s)
 	return !(info[INFO_FLAGS_OFFSET / sizeof *info] & HAS_FALLEN_BACK);
 }
 
-static void report_subflow(const struct sockaddr_storage *local, const struct sockaddr_storage *remote,
-			   const uint8_t *info)
+static const char *hex(char *to, const void *what, size_t bytes)
 {
-	char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN], hex[2 * TCP_INFO_BYTES + 1];
-	int six = local->ss_family == AF_INET6;
-	const void *local_at = six ? (void *)&((struct sockaddr_in6 *)local)->sin6_addr :
-				     (void *)&((struct sockaddr_in *)local)->sin_addr;
-	const void *remote_at = six ? (void *)&((struct sockaddr_in6 *)remote)->sin6_addr :
-				      (void *)&((struct sockaddr_in *)remote)->sin_addr;
+	for (size_t i = 0; i < bytes; i++)
+		snprintf(to + 2 * i, 3, "%02x", ((const uint8_t *)what)[i]);
+	return to;
+}
 
-	inet_ntop(local->ss_family, local_at, from, sizeof from);
-	inet_ntop(local->ss_family, remote_at, to, sizeof to);
-	for (int i = 0; i < TCP_INFO_BYTES; i++)
-		snprintf(hex + 2 * i, 3, "%02x", info[i]);
-	report("subflow %s %s %d %s", from, to, ntohs(((struct sockaddr_in *)remote)->sin_port), hex);
+/* Report a subflow as the kernel describes it: its addresses, here and there, and its state. */
+static void report_subflow(const struct sockaddr_storage pair[2], const uint8_t *info)
+{
+	char addresses[4 * sizeof *pair + 1], state[2 * TCP_INFO_BYTES + 1];
+
+	report("subflow %s %s", hex(addresses, pair, 2 * sizeof *pair), hex(state, info, TCP_INFO_BYTES));
 }
 
 static int structures(int s, int option, void *to, size_t each)
@@ -97,21 +84,20 @@ static int report_subflows(int s)
 	if (count < 0 || structures(s, SUBFLOW_ADDRESSES, &pairs, sizeof pairs.address[0]) != count)
 		return -1;
 	for (int i = 0; i < count && i < MAX_SUBFLOWS; i++)
-		report_subflow(&pairs.address[i][0], &pairs.address[i][1], infos.info[i]);
+		report_subflow(pairs.address[i], infos.info[i]);
 	return 0;
 }
 
 static int report_connection(int s)
 {
-	struct sockaddr_storage local, remote;
-	socklen_t local_bytes = sizeof local, remote_bytes = sizeof remote;
+	struct sockaddr_storage pair[2] = { 0 };
 	uint8_t info[TCP_INFO_BYTES] = { 0 };
-	socklen_t bytes = sizeof info;
+	socklen_t bytes[] = { sizeof *pair, sizeof *pair, sizeof info };
 
-	if (getsockname(s, (void *)&local, &local_bytes) || getpeername(s, (void *)&remote, &remote_bytes) ||
-	    getsockopt(s, IPPROTO_TCP, TCP_INFO, info, &bytes))
+	if (getsockname(s, (void *)&pair[0], &bytes[0]) || getpeername(s, (void *)&pair[1], &bytes[1]) ||
+	    getsockopt(s, IPPROTO_TCP, TCP_INFO, info, &bytes[2]))
 		return -1;
-	report_subflow(&local, &remote, info);
+	report_subflow(pair, info);
 	return 0;
 }
 
@@ -136,19 +122,20 @@ void sample(int s)
 	report("sample %ld %d %d %s", moment, is_closed_by_peer(s), multipath, name);
 }
 
-void no_delay(int s)
+/* A socket that sends small packets at once. */
+int tcp_socket(const struct orders *o, int multipath)
 {
-	int on = 1;
+	int on = 1, s = socket(o->server.ss_family, SOCK_STREAM | SOCK_CLOEXEC, multipath ? IPPROTO_MPTCP_ : 0);
 
 	if (setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on))
 		die("TCP_NODELAY");
+	return s;
 }
 
 int listening(const struct orders *o, const struct sockaddr_storage *address, int multipath)
 {
-	int l = socket(o->family, SOCK_STREAM | SOCK_CLOEXEC, multipath ? IPPROTO_MPTCP_ : 0);
+	int l = tcp_socket(o, multipath);
 
-	no_delay(l);
 	if (setsockopt(l, IPPROTO_TCP, TCP_CONGESTION, o->congestion_control, strlen(o->congestion_control)))
 		die(o->congestion_control);
 	if (o->mss && setsockopt(l, IPPROTO_TCP, TCP_MAXSEG, &o->mss, sizeof o->mss))
@@ -162,7 +149,7 @@ int accepted(int l)
 {
 	int s = accept4(l, NULL, NULL, SOCK_CLOEXEC);
 
-	if (s < 0 && stopped)
+	if (s < 0 && signalled)
 		exit(0);
 	if (s < 0)
 		die("accept");
@@ -173,17 +160,12 @@ int accepted(int l)
 static int handshake(const struct orders *o, int s)
 {
 	for (int i = 0; i < o->flights; i++) {
-		int64_t left = o->flight[i][0];
+		int64_t left = discard(s, o->flight[i][0]);
 
-		while (left > 0) {
-			ssize_t got = recv(s, buffer, left < BUFFER_BYTES ? left : BUFFER_BYTES, 0);
-
-			if (got <= 0 && o->attempts && !i && left == o->flight[0][0])
-				return 0;
-			if (got <= 0)
-				exit(0);
-			left -= got;
-		}
+		if (left && o->attempts && !i && left == o->flight[0][0])
+			return 0;
+		if (left)
+			exit(0);
 		memset(buffer, 0, sizeof buffer);
 		for (left = o->flight[i][1]; left > 0; left -= BUFFER_BYTES)
 			if (send(s, buffer, left < BUFFER_BYTES ? left : BUFFER_BYTES, MSG_NOSIGNAL) < 0)
@@ -195,24 +177,13 @@ static int handshake(const struct orders *o, int s)
 /* Take what has arrived of requests. Whether the connection is there. */
 static int take_requests(struct server *t)
 {
-	ssize_t got = recv(t->s, buffer, sizeof buffer, MSG_DONTWAIT), done = 0;
-	int64_t end = shape_bytes(&t->o->request);
+	ssize_t got = recv(t->s, buffer, sizeof buffer, MSG_DONTWAIT);
 
 	if (got <= 0)
 		return got < 0 && errno == EAGAIN;
-	while (done < got) {
-		ssize_t part = got - done < end - t->in ? got - done : end - t->in;
-
-		if (!shape_matches(&t->o->request, t->in, buffer + done, part)) {
-			report("error server: a request is not the one that was sent");
-			exit(1);
-		}
-		t->in += part;
-		done += part;
-		if (t->in == end) {
-			t->open++;
-			t->in = 0;
-		}
+	if (!shape_take(&t->o->request, &t->in, buffer, got, &t->open)) {
+		report("error server: a request is not the one that was sent");
+		exit(1);
 	}
 	return 1;
 }
@@ -246,14 +217,13 @@ static int serve_until(struct server *t, int64_t until)
 {
 	int64_t answered = t->answered;
 
-	while (!stopped) {
+	while (!signalled) {
 		struct pollfd p = { t->s, POLLIN | POLLRDHUP | (t->open ? POLLOUT : 0), 0 };
 		int64_t left = until - now();
-		struct timespec wait = { left / NS_PER_S, left % NS_PER_S };
 
 		if (left <= 0 || (t->answered > answered && !t->open))
 			return 1;
-		if (ppoll(&p, 1, &wait, NULL) <= 0)
+		if (wait_for(&p, 1, left, NULL) <= 0)
 			continue;
 		if (p.revents & (POLLRDHUP | POLLHUP | POLLERR))
 			return 0;
@@ -290,12 +260,11 @@ static void serve(const struct orders *o, int l, int measured)
 
 void run_server(const struct orders *o)
 {
-	struct sigaction action = { .sa_handler = on_term };
-	int l;
+	int l, proxied = o->proxy.ss_family;
 
-	sigaction(SIGTERM, &action, NULL);
-	l = listening(o, &o->server, o->multipath && !o->proxied);
+	heed(SIGTERM);
+	l = listening(o, &o->server, o->multipath && !proxied);
 	for (int i = 0; i < o->earlier; i++)
 		serve(o, l, 0);
-	serve(o, l, !o->proxied); /* the proxy's connection with the client is the one that is measured */
+	serve(o, l, !proxied); /* the proxy's connection with the client is the one that is measured */
 }
