@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from minitopo_dc.campaign.campaign import AGAIN, Campaign
+from minitopo_dc.campaign.campaign import AGAIN, Campaign, Version
 from minitopo_dc.campaign.executors import Cluster
 from minitopo_dc.campaign.plan import (
     FILE,
@@ -107,21 +107,21 @@ def _program_file(name: str, option: str) -> Path:
 
 
 def _campaign(arguments: argparse.Namespace, program: Program) -> Campaign:
-    cases: list[Case] = program.cases(arguments.version)
+    version: Version = "quick" if arguments.quick else "sample" if arguments.sample else "full"
+    cases: list[Case] = program.cases(version)
     if arguments.clock is not None:
         cases = [(scenario.on_clock(arguments.clock), labels) for scenario, labels in cases]
-    version = () if arguments.version == "full" else (arguments.version,)
-    clock = () if arguments.clock is None else (arguments.clock,)
+    ends = [word for word in (version, arguments.clock) if word not in ("full", None)]
     name = arguments.campaign.replace("/", "-")  # a study's; else a file's
     if name.endswith(".py"):
         name = program.path.parent.name if program.path.name == FILE else program.path.stem
     return Campaign(
-        arguments.output or Path("results", "-".join((name, *version, *clock))),
+        arguments.output or Path("results", "-".join((name, *ends))),
         _chosen(cases, arguments.only),
-        arguments.seeds or program.seeds(arguments.version),
+        arguments.seeds or program.seeds(version),
         title=program.title,
         notes=program.notes,
-        version=arguments.version,
+        version=version,
     )
 
 
@@ -171,7 +171,7 @@ def _report(arguments: argparse.Namespace) -> int:
     drop_privileges([directory, *filter(None, [arguments.output])])
     program = None if path is None else load_program(path)
     runs = load(directory)
-    files = {"figures": arguments.figures, "tables": arguments.tables}
+    files = {"figures": arguments.figures or (), "tables": arguments.tables or ()}
     page = _write(directory, runs, program, arguments.output, **files)
     print(f"Report: {page}")  # noqa: T201
     return 0

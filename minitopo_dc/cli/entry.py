@@ -19,6 +19,7 @@ from typing import NoReturn, TextIO
 
 from minitopo_dc import __version__
 from minitopo_dc.cli.commands import COMMANDS
+from minitopo_dc.cli.options import add_options
 from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.interruption import raise_if_interrupted
 
@@ -186,9 +187,16 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line, with the options of all commands."""
     made = Parser(prog="minitopo-dc", description="The command `minitopo-dc`.")
     made.add_argument("--version", action="version", version=__version__)
-    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, (words, add) in COMMANDS.items():
-        add(commands.add_parser(name, help=words, description=add.__doc__))
+    below = {"": made.add_subparsers(dest="command", required=True, metavar="COMMAND")}
+    for name, text in COMMANDS.items():
+        first, _, rest = text.partition("\n")
+        more = "".join(line for line in rest.splitlines(keepends=True) if line[:1] not in "[ |")
+        command, _, own = name.rpartition(" ")
+        made_of = below[command].add_parser(own, help=first, description=f"{first}.\n{more}")
+        add_options(made_of, rest)
+        if any(other.startswith(f"{name} ") for other in COMMANDS):
+            below[name] = made_of.add_subparsers(dest="action", required=True, metavar="ACTION")
+    below[""].choices["exec"].usage = "minitopo-dc exec [options] -- COMMAND [ARG ...]"
     return made
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from pwd import getpwnam
 from typing import TYPE_CHECKING, Any, Literal
 
-from minitopo_dc.cli.options import MODES, add_path_options
+from minitopo_dc.cli.commands import PATH
+from minitopo_dc.cli.options import CONTROL, MODES, add_options
 from minitopo_dc.cli.options.scenario import (
     with_assignments,
     with_capture,
@@ -61,32 +62,35 @@ def program_scenario(arguments: argparse.Namespace) -> Scenario:
     Raises:
         SettingsError, TraceError: an option or the file is wrong; the message says what is allowed.
     """
-    load_plugins(arguments.plugins)
-    if arguments.capture and arguments.output is None:
+    load_plugins(arguments.plugin)
+    if arguments.pcap and arguments.output is None:
         raise SettingsError("--pcap: needs --output, which the captures are kept in")
-    clock = getattr(arguments, "clock", None)  # the shell has none
     scenario = _path(arguments)
-    scenario = scenario.model_copy(update=with_capture(scenario.real, arguments, clock))
+    scenario = scenario.model_copy(update=with_capture(scenario.real, arguments, arguments.clock))
     check_scenario(scenario)
     return scenario
 
 
 def _path(arguments: argparse.Namespace) -> Scenario:
-    if arguments.scenario is not None and arguments.topology is not None:
+    if arguments.scenario is not None and arguments.topo_param_file is not None:
         raise SettingsError("--scenario, -t: both describe the path; give one of them")
     if arguments.scenario is not None:
         _refuse_path_options(arguments, "--scenario")
         return with_assignments(_from_file(arguments), arguments)
-    if arguments.topology is not None:
+    if arguments.topo_param_file is not None:
         _refuse_path_options(arguments, "-t")
-        path, notes = path_of_topology(arguments.topology)
+        path, notes = path_of_topology(arguments.topo_param_file)
         for line in notes:
             note(line)
-        fields = {**path.model_dump(), "plugins": arguments.plugins}
-        return with_assignments(_checked(fields, str(arguments.topology)), arguments)
+        fields = {**path.model_dump(), "plugins": arguments.plugin}
+        return with_assignments(_checked(fields, str(arguments.topo_param_file)), arguments)
     from minitopo_dc.cli.options.rows import base_scenario
 
-    return _checked({**base_scenario(arguments).model_dump(), "mode": arguments.mode}, "options")
+    # What a scenario has beside its path, and a user's program has no use for.
+    beside = {"workload": Download.kind, "size": None, "congestion_control": CONTROL, "xn": None}
+    given = {**vars(arguments), **beside, "split": [arguments.split]}
+    base = base_scenario(argparse.Namespace(**given))
+    return _checked({**base.model_dump(), "mode": arguments.mode}, "options")
 
 
 def _from_file(arguments: argparse.Namespace) -> Scenario:
@@ -115,7 +119,7 @@ def _checked(fields: dict[str, Any], source: str) -> Scenario:
 
 def _refuse_path_options(arguments: argparse.Namespace, option: str) -> None:
     alone = argparse.ArgumentParser(add_help=False)
-    add_path_options(alone)
+    add_options(alone, PATH)
     unset = vars(alone.parse_args([]))
     if any(getattr(arguments, name) != value for name, value in unset.items()):
         raise SettingsError(
@@ -254,7 +258,7 @@ def _tell(result: ProgramResult, directory: Path, *, kept: bool) -> None:
 def _server(arguments: argparse.Namespace) -> tuple[str, ...]:
     """Return the words of the server's command line."""
     try:
-        words = tuple(shlex.split(arguments.server))
+        words = tuple(shlex.split(arguments.server or ""))
     except ValueError as error:
         raise SettingsError(f"--server: {error}") from None
     if words and not _is_program(words[0]):

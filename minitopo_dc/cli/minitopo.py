@@ -27,8 +27,8 @@ def execute(arguments: argparse.Namespace) -> int:
     from minitopo_dc.minitopo.plugin import CheckoutRun  # noqa: PLC0415
     from minitopo_dc.runs.perform import RunFailedError  # noqa: PLC0415
 
-    files = (arguments.topology, arguments.experiment)
-    plugin = CheckoutRun(arguments.minitopo, *files, ip_version=arguments.ip_version)
+    files = (arguments.topo_param_file, arguments.experiment_param_file)
+    plugin = CheckoutRun(arguments.minitopo, *files, ip_version=arguments.ip)
     for line in plugin.notes:
         note(line)
     directory = new_directory(arguments.output, "minitopo")

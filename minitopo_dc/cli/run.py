@@ -53,11 +53,11 @@ if TYPE_CHECKING:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when the run is ok, 1 when it is not, 3 when it is unsupported here."""
-    load_plugins(arguments.plugins)
+    load_plugins(arguments.plugin)
     scenario, interactive = _read(arguments)
-    xn_ms = xn_of(arguments, arguments.dc or ())
-    for name in arguments.dc or ():
-        scenario = scenario.with_dc(dc_of(name), xn_ms=xn_ms)
+    xn_ms = xn_of(arguments, [arguments.dc])
+    if arguments.dc is not None:
+        scenario = scenario.with_dc(dc_of(arguments.dc), xn_ms=xn_ms)
     scenario = with_assignments(scenario, arguments)
     named = scenario.clock if "clock" in scenario.model_fields_set else None
     clock = arguments.clock or ("real" if interactive else named or default_clock())
@@ -67,7 +67,7 @@ def execute(arguments: argparse.Namespace) -> int:
         check_scenario(scenario)
         print_once(need.words for need in needs(scenario) if not need.is_met)
     except InputError as error:
-        files = (arguments.scenario, arguments.topology, arguments.experiment)
+        files = (arguments.scenario, arguments.topo_param_file, arguments.experiment_param_file)
         raise SettingsError(f"{', '.join(map(str, filter(None, files)))}: {error}") from None
     if interactive:
         check_command_line(scenario, clock)
@@ -96,8 +96,8 @@ def _read(arguments: argparse.Namespace) -> tuple[Scenario, bool]:
     The second value says whether there is no transfer in it: Mininet's command line is opened
     instead.
     """
-    files = (arguments.topology, arguments.experiment)
-    if bool(arguments.scenario) == bool(arguments.topology) or (arguments.scenario and any(files)):
+    files = (arguments.topo_param_file, arguments.experiment_param_file)
+    if bool(arguments.scenario) == bool(files[0]) or (arguments.scenario and any(files)):
         raise SettingsError("run: give SCENARIO.yaml, or -t TOPO and -x XP, or -t TOPO alone")
     if arguments.scenario is not None:
         return load_to_run(arguments.scenario), False

@@ -65,7 +65,7 @@ def execute(arguments: argparse.Namespace) -> int:
         raise SettingsError(f"show: {len(roots)} directories; allowed: one, or two side by side")
     if arguments.measure is not None and len(roots) < 2:
         raise SettingsError("--measure: needs two directories")
-    load_plugins(arguments.plugins)
+    load_plugins(arguments.plugin)
     drop_privileges(roots)
     if len(roots) == 2:
         _compare(*roots, measure=arguments.measure, as_json=as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from minitopo_dc.capture import (
     read_capture,
     wall_clock_offset,
 )
-from minitopo_dc.cli.commands import COMMANDS
+from minitopo_dc.cli import entry
 from minitopo_dc.cli.options.rows import base_scenario
 from minitopo_dc.pdcp import PduError, append_trailer, sn_format, split_trailer
 from minitopo_dc.runs.element_settings import router_settings
@@ -180,9 +179,7 @@ LEG = {"downlink": {"rate_mbps": 20}}
 
 
 def compared(*arguments: str) -> Scenario:
-    parser = argparse.ArgumentParser()
-    COMMANDS["compare"][1](parser)
-    return base_scenario(parser.parse_args(arguments))
+    return base_scenario(entry.parser().parse_args(["compare", *arguments]))
 
 
 def scenario(**more: object) -> Scenario:

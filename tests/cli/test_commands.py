@@ -12,7 +12,7 @@ import pytest
 
 import minitopo_dc as dc
 from minitopo_dc import cli, clocks
-from minitopo_dc.cli.commands import COMMANDS
+from minitopo_dc.cli import entry
 from minitopo_dc.cli.options import MODES
 from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
 from minitopo_dc.cli.options.scenario import with_assignments
@@ -27,9 +27,7 @@ from minitopo_dc.workloads import Download
 
 
 def parsed(*arguments: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    COMMANDS["compare"][1](parser)
-    return parser.parse_args(arguments)
+    return entry.parser().parse_args(["compare", *arguments])
 
 
 def scenario(*arguments: str) -> Scenario:
@@ -84,7 +82,7 @@ def test_any_field_of_a_scenario_can_be_set(words: str) -> None:
     assert not SET[words](scenario(*legs))
     assert SET[words](scenario(*legs, "--set", words))
     given = Scenario.check(scenario(*legs).model_dump(exclude_unset=True), "test")
-    arguments = argparse.Namespace(assignments=[words], chosen_fields=())
+    arguments = argparse.Namespace(set=[words], command="run")
     assert SET[words](with_assignments(given, arguments))
 
 

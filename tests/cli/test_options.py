@@ -15,6 +15,7 @@ from minitopo_dc.advice import SECONDS
 from minitopo_dc.campaign.campaign import AGAIN
 from minitopo_dc.cli import build, commands, entry, main, options
 from minitopo_dc.cli.entry import parser
+from minitopo_dc.cli.options import REAL_SEEDS
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL, UPLINK_MBPS
 from minitopo_dc.link import DelayCurve
 from minitopo_dc.linux_guest.build import SERIES
@@ -33,6 +34,18 @@ from minitopo_dc.trace import (
 from minitopo_dc.ways import SEEDS
 from minitopo_dc.workloads import Download, workload_names
 from tests import REPOSITORY
+
+
+def option_of(line: str, name: str) -> argparse.Action:
+    of = parser()
+    for word in line.split():
+        of = next(
+            action.choices[word]
+            for action in of._actions
+            if isinstance(action, argparse._SubParsersAction)
+        )
+    return next(action for action in of._actions if action.dest == name)
+
 
 SLOW = ("numpy", "pandas", "scipy", "matplotlib", "pydantic", "yaml", "rich", "aioquic", "asyncio")
 ENTRY = "from minitopo_dc.cli import main; main({})"
@@ -76,7 +89,7 @@ def test_only_a_process_of_its_own_changes_when_garbage_is_looked_for() -> None:
 
 
 def test_each_command_is_a_module_that_executes_it() -> None:
-    for name in commands.COMMANDS:
+    for name in {command.partition(" ")[0] for command in commands.COMMANDS}:
         module = entry.MODULES.get(name, name)
         assert callable(import_module(f"minitopo_dc.cli.{module}").execute)
 
@@ -90,18 +103,11 @@ def test_a_target_that_cannot_be_built_is_refused(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
-        (options.CLOCKS, get_args(Clock)),
         (sorted((*options.MODES, "flows")), sorted(get_args(Mode))),
-        (options.DUALS, ", ".join(NAMES)),
+        (commands.DUALS, ", ".join(NAMES)),
         (options.SPLIT, Pdcp().split),
         (options.CONTROL, CONGESTION_CONTROL),
-        (options.RETRIES, Retries.disturbed),
-        (options.COLUMN, DEFAULT_COLUMN),
         (options.SEEDS, SEEDS),
-        (options.WORKLOADS, ", ".join(workload_names())),
-        (commands.AGAIN, AGAIN),
-        (commands.FORMATS, get_args(TraceFormat)),
-        (commands.TARGETS, ", ".join(build.targets())),
     ],
 )
 def test_what_the_options_name_is_what_there_is(written: object, meant: object) -> None:
@@ -112,7 +118,8 @@ def test_the_help_names_the_runners_of_this_package() -> None:
     own = [
         runner for runner in all_runners() if type(runner).__module__.startswith("minitopo_dc.r")
     ]
-    assert ", ".join(runner.label for runner in own) == options.TRANSPORTS
+    shown = " ".join(str(option_of("compare", "transports").help).split())
+    assert shown.startswith(f"of {', '.join(runner.label for runner in own)}, or a plugin's")
     of_stacks = ("quic-picoquic", "mpquic-picoquic", "quic-noq", "mpquic-noq")
     compared = {runner.name for runner in own if runner.compared}
     assert compared == {"tcp", "mptcp", "icmp", *of_stacks}  # as the help has it
@@ -120,8 +127,8 @@ def test_the_help_names_the_runners_of_this_package() -> None:
 
 @pytest.mark.parametrize("option", options.BOTH)
 def test_the_help_of_a_leg_s_option_has_the_field_s_range_and_default(option: str) -> None:
-    name, _, words = options.BOTH[option]
-    field = LegDirection.model_fields[name]
+    field = LegDirection.model_fields[options.BOTH[option]]
+    words = str(option_of("compare", option).help)
     assert f"default: {field.default:g})" in words
     assert (field.description or "") in words.replace("%%", "%")
     if option == "delay":
@@ -134,6 +141,19 @@ RADIO = RadioSettings()
 @pytest.mark.parametrize(
     ("line", "name", "value"),
     [
+        ("compare", "clock", get_args(Clock)),
+        ("compare", "workload", ", ".join(workload_names())),
+        ("compare", "modes", ", ".join(options.MODES)),
+        ("compare", "repetitions", f"default: {options.SEEDS}, on the real clock {REAL_SEEDS}"),
+        ("compare", "trace_column", f"default: {DEFAULT_COLUMN}"),
+        ("compare", "congestion_control", options.CONTROL),
+        ("compare", "retry_disturbed", Retries.disturbed),
+        ("exec", "split", options.SPLIT),
+        ("exec", "mode", options.MODES),
+        ("campaign run", "again", AGAIN),
+        ("trace info", "format", get_args(TraceFormat)),
+        ("trace info", "column", f"default: {DEFAULT_COLUMN}"),
+        ("build", "target", ", ".join(build.targets())),
         ("compare", "size", f"default: {Download().size_mb:g}"),
         ("compare", "xn", f"default: {XN_MS:g}"),
         ("compare", "uplink", f"or {UPLINK_MBPS:g}"),
@@ -146,7 +166,7 @@ RADIO = RadioSettings()
             ", ".join(f"{kind} {100 * part:g}" for kind, part in MARGINS.items()),
         ),
         ("build", "source", f"Linux {SERIES}"),
-        ("minitopo", "ip_version", get_args(Scenario.model_fields["ip_version"].annotation)),
+        ("minitopo", "ip", get_args(Scenario.model_fields["ip_version"].annotation)),
         ("trace synthesise-drive", "environment", tuple(ENVIRONMENTS)),
         ("trace cells", "load", RADIO.load),
         ("trace cells", "interferers", get_args(Interferers)),
@@ -158,14 +178,7 @@ def test_an_option_has_the_default_and_choices_of_its_field(
     line: str, name: str, value: object
 ) -> None:
     """A text is part of the option's help."""
-    of = parser()
-    for word in line.split():
-        of = next(
-            action.choices[word]
-            for action in of._actions
-            if isinstance(action, argparse._SubParsersAction)
-        )
-    action = next(action for action in of._actions if action.dest == name)
+    action = option_of(line, name)
     if isinstance(value, str):
         assert value in str(action.help)
     elif isinstance(value, tuple):

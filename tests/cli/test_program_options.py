@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from minitopo_dc.cli.commands import COMMANDS
+from minitopo_dc.cli import entry
 from minitopo_dc.cli.exec import program_scenario
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.scenario import Scenario
@@ -24,9 +24,7 @@ FILE = {
 
 
 def parsed(*arguments: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    COMMANDS["exec"][1](parser)
-    return parser.parse_args(arguments)
+    return entry.parser().parse_args(["exec", *arguments])
 
 
 def scenario(*arguments: str) -> Scenario:

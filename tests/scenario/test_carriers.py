@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import minitopo_dc as dc
-from minitopo_dc.cli.options import add_legs
+from minitopo_dc.cli.commands import legs
+from minitopo_dc.cli.options import add_options
 from minitopo_dc.cli.options.scenario import leg_settings
 from minitopo_dc.link.rlc.tdd import SlotsOf, TddPattern
 from minitopo_dc.scenario.carriers import PAIRS, NrCarrier, carrier, values_of
@@ -207,7 +208,7 @@ def test_a_carrier_that_does_not_exist_is_refused(given: Any, words: str) -> Non
 
 def legs_of(*words: str) -> list[dict[str, Any]]:
     parser = argparse.ArgumentParser()
-    add_legs(parser)
+    add_options(parser, legs())
     return leg_settings(parser.parse_args(words))
 
 

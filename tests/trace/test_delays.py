@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from minitopo_dc import Leg, Scenario
-from minitopo_dc.cli.options import add_legs
+from minitopo_dc.cli.commands import legs
+from minitopo_dc.cli.options import add_options
 from minitopo_dc.cli.options.scenario import leg_settings
 from minitopo_dc.results.kept_scenario import run_id, trace_paths
 from minitopo_dc.trace import TraceError, doubts
@@ -211,7 +212,7 @@ def test_the_content_of_the_file_is_of_a_runs_identity(tmp_path: Path) -> None:
 def test_an_option_has_a_value_for_each_way_or_a_file(tmp_path: Path) -> None:
     path = file(tmp_path, "0,1\n")
     parser = argparse.ArgumentParser()
-    add_legs(parser)
+    add_options(parser, legs())
     words = ["--legs", "20/5", "80", "--delay", "30/40", str(path), "--loss", "1/0"]
     first, second = leg_settings(parser.parse_args(words))
     assert first["downlink"] == {"rate_mbps": 20, "delay_ms": 30, "loss_percent": 1}

@@ -39,7 +39,7 @@ STEPS: Final[Mapping[str, Sequence[float]]] = {
     "repetitions": (1, 2, 3, 4, 5, 7, 10),
 }
 """Where the sliders may stand; what is typed may be any value of a field's range."""
-LABELS: Final = {"legs": "rate (Mbit/s)", **{n: plots.label_of(f) for n, (f, *_) in BOTH.items()}}
+LABELS: Final = {"legs": "rate (Mbit/s)", **{n: plots.label_of(f) for n, f in BOTH.items()}}
 SIZED: Final = ("download", "upload", "both")
 WORKLOADS: Final = dict.fromkeys(SIZED, "") | {
     **{"request-response": "duration_s=10", "under-load": "duration_s=10"},
@@ -291,7 +291,7 @@ class ComparedFields(Fields):
 
 def _allowed(name: str) -> str:
     """Return the range of an option of a leg in words."""
-    field = LegDirection.model_fields["rate_mbps" if name == "legs" else BOTH[name][0]]
+    field = LegDirection.model_fields["rate_mbps" if name == "legs" else BOTH[name]]
     number = next(iter(get_args(field.annotation)), None)  # that of `Count | None`
     parts = (field, *getattr(number, "__metadata__", ()))
     return next(filter(None, (getattr(part, "description", None) for part in parts)), "")

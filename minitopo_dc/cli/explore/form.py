@@ -16,7 +16,8 @@ from pprint import pformat
 from typing import Any, Final, NoReturn, Self
 from urllib.parse import parse_qsl, quote
 
-from minitopo_dc.cli.options import BOTH, CHOSEN, SPLIT, add_compared, check_repetitions, listed
+from minitopo_dc.cli.commands import compared
+from minitopo_dc.cli.options import BOTH, CHOSEN, SPLIT, add_options, check_repetitions, listed
 from minitopo_dc.cli.options.rows import base_scenario, compared_ways
 from minitopo_dc.cli.options.scenario import leg_settings
 from minitopo_dc.fields import SettingsError
@@ -44,7 +45,7 @@ OPTION = re.compile(r"--([a-z-]+)")
 OF_LEG = re.compile(r"legs\.(\d+)(?:, legs\.\d+)*(?:\.\w+link)?[.:] ?(\w+)")
 PLACES: Final = {
     **{"rate_mbps": "legs", "trace": "legs", "carrier": "legs"},
-    **{field: name for name, (field, *_) in BOTH.items()},
+    **{field: name for name, field in BOTH.items()},
 }
 """The options of a leg's fields."""
 FIELD = re.compile(r"(?:\w+: |--set )?((?:pdcp\.)?\w+)")
@@ -63,7 +64,7 @@ class _Parser(argparse.ArgumentParser):
 @cache
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="explore", add_help=False, allow_abbrev=False)
-    add_compared(parser, START["legs"])
+    add_options(parser, compared(",".join(START["legs"])))
     return parser
 
 
@@ -157,7 +158,7 @@ class Form:
             SettingsError: one is wrong.
         """
         parsed = _parser().parse_args(list(self._line()))
-        parsed.clock, parsed.capture = "virtual", ()
+        parsed.command, parsed.clock, parsed.pcap = "compare", "virtual", False
         return parsed
 
     def _line(self) -> Iterator[str]:
@@ -293,7 +294,7 @@ def _words_of(scenario: Scenario) -> dict[str, tuple[str, ...]]:
 
 def words_of_legs(legs: Sequence[Leg]) -> dict[str, tuple[str, ...]]:
     """Return the words of legs; those that options do not make are other fields (`REPEATED`)."""
-    rows = {name: [_both(leg, field) for leg in legs] for name, (field, *_) in BOTH.items()}
+    rows = {name: [_both(leg, field) for leg in legs] for name, field in BOTH.items()}
     words = {"legs": tuple(map(_capacity, legs))} | {key: tuple(row) for key, row in rows.items()}
     rates = tuple(_plain(leg.uplink.rate_mbps or UPLINK_MBPS) for leg in legs)
     if set(rates) != {_plain(UPLINK_MBPS)} and not any(map(_carrier, legs)):

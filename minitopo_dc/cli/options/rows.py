@@ -38,7 +38,7 @@ def base_scenario(arguments: argparse.Namespace) -> Scenario:
     Raises:
         SettingsError: an option's value is wrong; the message says which are allowed.
     """
-    clock = getattr(arguments, "clock", None) or default_clock()  # the shell has no such option
+    clock = arguments.clock or default_clock()
     fields = base_fields(arguments) | _bearer(arguments, _splits(arguments)[0])
     own = {"transport": "tcp", "mode": "sc", "leg": arguments.leg or 1, "clock": clock}
     scenario = Scenario.check({**fields, **own}, "options")

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import yaml
 
-from minitopo_dc.cli.options import BOTH, OF_ROWS, listed
+from minitopo_dc.cli.options import BOTH, DEFAULT_LEGS, OF_COMMAND, OF_ROWS, listed
 from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import exists, quoted
@@ -50,7 +50,7 @@ def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     Raises:
         SettingsError: the numbers of values do not fit the number of legs.
     """
-    named = [pair for leg in listed(arguments.legs) for pair in _named(leg)]
+    named = [pair for leg in listed(arguments.legs or DEFAULT_LEGS) for pair in _named(leg)]
     legs = [leg for leg, _ in named]
     columns = _per_leg("--trace-column", arguments.trace_column, len(legs))
     uplinks = _uplinks(arguments, legs)
@@ -63,7 +63,7 @@ def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         made.append(
             {**fields, **{way: {**fields.get(way, {}), **own} for way, own in ways.items()}}
         )
-    for name, (field, *_) in BOTH.items():
+    for name, field in BOTH.items():
         option, values = f"--{name}", getattr(arguments, name)
         for fields, value in zip(made, _per_leg(option, values, len(legs)), strict=True):
             if value is not None:
@@ -175,7 +175,7 @@ def assignments(arguments: argparse.Namespace) -> dict[str, Any]:
         SettingsError: one has another form, or the command chooses the field.
     """
     values: dict[str, Any] = {}
-    for words in arguments.assignments:
+    for words in arguments.set:
         path, _, value = words.partition("=")
         if not (path and value) or path in values:
             raise SettingsError(f"--set {words}: allowed: FIELD=VALUE, each field once")
@@ -183,7 +183,7 @@ def assignments(arguments: argparse.Namespace) -> dict[str, Any]:
             values[path] = value if value in WORDS else parse_yaml(value)
         except yaml.YAMLError:
             raise SettingsError(f"--set {words}: the value is not YAML") from None
-        if is_below(path, *arguments.chosen_fields):
+        if is_below(path, *OF_COMMAND.get(arguments.command, ())):
             raise SettingsError(f"--set {path}: the command chooses it; `--help` lists its options")
     return values
 
@@ -248,12 +248,12 @@ def with_capture(
     real: RealSettings, arguments: argparse.Namespace, clock: Clock | None
 ) -> dict[str, RealSettings]:
     """Return settings with the captures of `--pcap`; SettingsError: on the virtual clock."""
-    if arguments.capture and clock == "virtual":
+    if arguments.pcap and clock == "virtual":
         raise SettingsError(
             "--pcap: captures legs, which needs --clock real; hosts of the virtual clock: "
             "--set 'virtual.capture=[client, server]'"
         )
-    capture = tuple(dict.fromkeys((*real.capture, *arguments.capture)))
+    capture = tuple(dict.fromkeys((*real.capture, *["legs"] * arguments.pcap)))
     return {"real": real.model_copy(update={"capture": capture})}
 
 
@@ -265,7 +265,7 @@ def base_fields(arguments: argparse.Namespace) -> dict[str, Any]:
     Raises:
         SettingsError: an option's value is wrong, with the allowed ones.
     """
-    plugins, workload = load_plugins(arguments.plugins), _workload(arguments)
+    plugins, workload = load_plugins(arguments.plugin), _workload(arguments)
     fields = {
         "plugins": plugins,
         "legs": leg_settings(arguments),

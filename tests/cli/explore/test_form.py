@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import minitopo_dc as dc
-from minitopo_dc.cli.commands import COMMANDS
+from minitopo_dc.cli import entry
 from minitopo_dc.cli.explore.form import START, Form, place_of
 from minitopo_dc.cli.options.rows import base_scenario, compared_ways
 from minitopo_dc.scenario import Scenario
@@ -31,9 +31,7 @@ def form_of(query: str) -> Form:
 
 
 def parsed(command: str, *words: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    COMMANDS[command][1](parser)
-    return parser.parse_args(words)
+    return entry.parser().parse_args([command, *words])
 
 
 @of_forms
