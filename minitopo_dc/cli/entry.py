@@ -192,7 +192,9 @@ def parser() -> argparse.ArgumentParser:
         first, _, rest = text.partition("\n")
         more = "".join(line for line in rest.splitlines(keepends=True) if line[:1] not in "[ |")
         command, _, own = name.rpartition(" ")
-        made_of = below[command].add_parser(own, help=first, description=f"{first}.\n{more}")
+        made_of = below[command].add_parser(
+            own, help=first, description=f"{first[:1].upper()}{first[1:]}.\n{more}"
+        )
         add_options(made_of, rest)
         if any(other.startswith(f"{name} ") for other in COMMANDS):
             below[name] = made_of.add_subparsers(dest="action", required=True, metavar="ACTION")
