@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from pwd import getpwnam
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,7 +25,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.linux_guest import obstacle as guest_obstacle
 from minitopo_dc.minitopo.mapping import paths_scenario
-from minitopo_dc.minitopo.topology import Topology, read_topology
+from minitopo_dc.minitopo.topology import read_topology
 from minitopo_dc.numbers import amount, significant
 from minitopo_dc.real.machine import TOOLS, save_facts
 from minitopo_dc.registry import load_plugins
@@ -136,17 +136,12 @@ def path_of_topology(file: Path) -> tuple[Scenario, tuple[str, ...]]:
     """
     topology = read_topology(file)
     path = paths_scenario(topology)
-    return path, (*topology.notes, *topology.ignored, *_notes(topology, path.mode))
-
-
-def _notes(topology: Topology, mode: str) -> Iterator[str]:
-    """Yield notes on what one program on one client has no use for."""
-    if topology.path_lines is not None:
-        line = topology.path_lines[0]
-        yield line.says(f"ignored, as all pathAt lines: {OPENS_PATHS_ITSELF}")
-    for path in topology.c2r:
-        if path.backup and mode == "multipath":
-            yield path.line.says(f"backup ignored: {OPENS_PATHS_ITSELF}")
+    words = f"ignored, as all pathAt lines: {OPENS_PATHS_ITSELF}"
+    needless = [line.says(words) for line in (topology.path_lines or ())[:1]]
+    if path.mode == "multipath":
+        backups = [leg.line for leg in topology.c2r if leg.backup]
+        needless += [line.says(f"backup ignored: {OPENS_PATHS_ITSELF}") for line in backups]
+    return path, (*topology.notes, *topology.ignored, *needless)
 
 
 FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
@@ -180,18 +175,16 @@ def run_user_program(
         require_real(arguments.command)
     if (missing := guest_obstacle() if is_virtual else not_installed(TOOLS)) is not None:
         raise SettingsError(missing)
-    if not _is_program(command[0]):
-        if os.sep in command[0] and Path(command[0]).exists():
-            note(f"{command[0]} cannot be executed")
-            return NOT_EXECUTABLE
-        note(f"no program {command[0]}")
-        return NOT_FOUND
-    prepared = _on_virtual if is_virtual else _on_real
-    run = prepared(arguments, path, command, server, banner)
+    if shutil.which(command[0]) is None:
+        is_there = os.sep in command[0] and Path(command[0]).exists()
+        note(f"{command[0]} cannot be executed" if is_there else f"no program {command[0]}")
+        return NOT_EXECUTABLE if is_there else NOT_FOUND
+    run = _prepared(arguments, path, command, server, banner)
     kept = arguments.output is not None
-    with _directory(arguments.output) as directory, ExitStack() as stack:
-        if kept:
-            stack.enter_context(interrupted_with(lambda: kept_text(directory, "exec.json")))
+    with (
+        nullcontext(new_directory(arguments.output, "exec")) if kept else scratch() as directory,
+        interrupted_with(lambda: kept_text(directory, "exec.json")) if kept else nullcontext(),
+    ):
         if kept and not is_virtual:
             save_facts(directory)
         result = run(directory)
@@ -203,13 +196,21 @@ def run_user_program(
 # ruff: noqa: PLC0415
 
 
-def _on_real(
+def _prepared(
     arguments: argparse.Namespace,
     path: Scenario,
     command: tuple[str, ...],
     server: tuple[str, ...],
     banner: str,
 ) -> Callable[[Path], ProgramResult]:
+    """Return what runs the programs on the clock of the options, in a directory."""
+    if arguments.clock == "virtual":
+        from minitopo_dc.results.run_result import ProgramResult
+        from minitopo_dc.virtual.run import programs_scenario, run_programs
+
+        scenario = programs_scenario(path, command, server, arguments.server_ready)
+        blank = ProgramResult(command, "client", server, scenario.mode)
+        return lambda directory: run_programs(scenario, blank, directory, _print, note)
     from minitopo_dc.real.user_program import UserProgram, run_program
 
     user = program_user(arguments)
@@ -218,21 +219,6 @@ def _on_real(
     if user == "root":
         note(f"{command[0]} runs as root; --user NAME runs it as another")
     return lambda directory: run_program(path, program, directory, note)
-
-
-def _on_virtual(
-    arguments: argparse.Namespace,
-    path: Scenario,
-    command: tuple[str, ...],
-    server: tuple[str, ...],
-    _banner: str,
-) -> Callable[[Path], ProgramResult]:
-    from minitopo_dc.results.run_result import ProgramResult
-    from minitopo_dc.virtual.run import programs_scenario, run_programs
-
-    scenario = programs_scenario(path, command, server, arguments.server_ready)
-    blank = ProgramResult(command, "client", server, scenario.mode)
-    return lambda directory: run_programs(scenario, blank, directory, _print, note)
 
 
 def _print(stream: int, data: bytes) -> None:
@@ -261,7 +247,7 @@ def _server(arguments: argparse.Namespace) -> tuple[str, ...]:
         words = tuple(shlex.split(arguments.server or ""))
     except ValueError as error:
         raise SettingsError(f"--server: {error}") from None
-    if words and not _is_program(words[0]):
+    if words and shutil.which(words[0]) is None:
         raise SettingsError(f"--server: no program {words[0]}")
     port = arguments.server_ready
     if port is not None and not words:
@@ -269,20 +255,6 @@ def _server(arguments: argparse.Namespace) -> tuple[str, ...]:
     if port is not None and not 1 <= port <= 65535:
         raise SettingsError(f"--server-ready: {port}; allowed: 1 to 65535")
     return words
-
-
-def _is_program(name: str) -> bool:
-    return shutil.which(name) is not None
-
-
-@contextmanager
-def _directory(output: Path | None) -> Iterator[Path]:
-    """Yield the directory for the run's files: the user's new one, or a temporary one."""
-    if output is not None:
-        yield new_directory(output, "exec")
-        return
-    with scratch() as directory:
-        yield directory
 
 
 def report_lines(result: ProgramResult) -> Iterator[str]:
@@ -303,17 +275,13 @@ def report_lines(result: ProgramResult) -> Iterator[str]:
         )
 
 
-FALLBACK = "/bin/sh"
-"""The shell of a user whose environment names none (POSIX, `SHELL`)."""
-
-
 def _shell(arguments: argparse.Namespace) -> int:
     """Open the shell on the chosen host, and return its exit status."""
     if arguments.clock == "virtual":
         raise SettingsError("--clock: virtual; a shell needs the real clock; exec has both")
     user = program_user(arguments)
     mine = os.environ.get("SHELL") if user == "root" else getpwnam(user).pw_shell
-    shell = mine or FALLBACK
+    shell = mine or "/bin/sh"  # of whose environment names none (POSIX, `SHELL`)
     other = "MINITOPO_DC_SERVER" if arguments.host == "client" else "MINITOPO_DC_CLIENT"
     banner = f"{shell} on the {arguments.host}'s host; the other end is ${other}; exit ends it"
     return run_user_program(arguments, (shell,), banner)

@@ -78,16 +78,12 @@ def execute(arguments: argparse.Namespace) -> int:
     with interrupted_with(lambda: kept_text(directory, "result.json")):
         with Console(stderr=True).status(f"{scenario.transport} {scenario.mode}"):
             result = attempt(scenario, directory)
-        return _report(result, directory, as_json=arguments.json)
+        tell_run(result, directory, as_json=arguments.json)
+        if result.status == "ok" and (directory / "paths.csv").exists():
+            from minitopo_dc.plots import timeline  # with Matplotlib: slow
 
-
-def _report(result: RunResult, directory: Path, *, as_json: bool) -> int:
-    tell_run(result, directory, as_json=as_json)
-    if result.status == "ok" and (directory / "paths.csv").exists():
-        from minitopo_dc.plots import timeline  # with Matplotlib: slow
-
-        save_figure(timeline(directory), directory / "timeline.png")
-    return exit_status([result.status])
+            save_figure(timeline(directory), directory / "timeline.png")
+        return exit_status([result.status])
 
 
 def _read(arguments: argparse.Namespace) -> tuple[Scenario, bool]:
