@@ -41,7 +41,7 @@ Stopped = Literal["decided", "border", "time", "most seeds", "runs failed"]
 """Why no more seeds were run."""
 NO_MORE = "more --time does not help; choose as for a tie, or set --margin"
 ADVICE: Final[dict[str, str]] = {
-    "border": f"; the difference is about as large as that, so {NO_MORE}",
+    "border": f"; it is about as large as that, so {NO_MORE}",
     "time": "; a seed takes {seed_s} s here and the time is up: for more seeds repeat the command "
     "with this --output directory and a longer --time",
     "most seeds": f"; no more seeds are run, so {NO_MORE}",
@@ -50,10 +50,11 @@ ADVICE: Final[dict[str, str]] = {
 OUTCOMES: Final[dict[Outcome, tuple[str, str, str]]] = {
     "better": ("dual connectivity", "", "beyond"),
     "worse": ("multipath", "", "beyond"),
-    "tie": ("tie", "a tie; ", "within"),
-    "open": ("open", "not enough evidence; ", "not on one side of"),
+    "tie": ("tie", "A tie: ", "within"),
+    "open": ("open", "Not enough evidence: ", "not on one side of"),
 }
-"""Of Dual Connectivity: for programs, in the sentence, and where the interval is to the margin."""
+"""Of Dual Connectivity: for programs, before the sentence, and where the interval is to the margin.
+"""
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,15 @@ class Advice:
 
     @property
     def sentence(self) -> str:
-        """Return which side is better, in one sentence."""
-        return f"{self._what(self.look)}."
+        """Return which side is better, and how sure that is, in one sentence."""
+        if self.look is not None:
+            one, other = map(self.judged.value, self.look.scores)
+            return OUTCOMES[self.outcome][1] + replace(self.look, means=(one, other)).sentence
+        if self.outcome == "open":
+            why = "the time was up" if self.stopped == "time" else "no seed has a run of both"
+            return f"Not enough evidence, as {why}."
+        good, bad = ("DC", "multipath") if self.outcome == "better" else ("Multipath", "DC")
+        return f"{good} is better, as runs of {bad} failed."
 
     @property
     def of_stacks(self) -> str:
@@ -113,44 +121,13 @@ class Advice:
     def _own_sentences(self) -> Iterator[str]:
         yield self.sentence
         if self.look is not None:
-            margin = f"{OUTCOMES[self.outcome][2]} the margin of {self.judged.margin_shown}"
+            place = f"{OUTCOMES[self.outcome][2]} the margin of {self.judged.margin_shown}"
             advice = ADVICE.get(self.stopped, "") if self.outcome == "open" else ""
             advice = advice.format(seed_s=significant(self.seed_s, 2))
-            yield f"{self._how_sure(self.look)}, {margin}{advice}."
+            yield f"The difference is {place}{advice}."
         yield from filter(None, (self.why, self.depends, *self.beside, *self.failed))
         if self.neighbours is not None:
             yield str(self.neighbours["sentence"])
-
-    def _what(self, look: Difference | None) -> str:
-        if self.dual is None or self.multipath is None or look is None:
-            if self.outcome == "open":
-                why = "the time was up" if self.stopped == "time" else "no seed has a run of both"
-                return f"Not enough evidence, as {why}"
-            good, bad = ("DC", "multipath") if self.outcome == "better" else ("Multipath", "DC")
-            return f"{good} is better, as runs of {bad} failed"
-        judged, (first, second) = self.judged, look.scores
-        scores = {self.dual: first, self.multipath: second}
-        shown = [f"{name} {significant(judged.value(score))}" for name, score in scores.items()]
-        better = max(scores, key=scores.__getitem__)
-        outcome = f"{OUTCOMES[look.outcome][1]}{better} is {judged.by(abs(first - second))}"
-        interval = look.paired.interval
-        if interval.low <= 0 <= interval.high:  # no difference is seen
-            outcome = OUTCOMES[look.outcome][1].rstrip("; ")
-        return f"{', '.join(shown)} {judged.unit_words}: {outcome}"
-
-    def _how_sure(self, look: Difference) -> str:
-        paired, judged = look.paired, self.judged
-        ends = look.of_the_better(paired.interval)
-        seeds, behind = f"{paired.pairs} seeds", ""
-        if paired.lost:
-            seeds = f"{paired.pairs} of {look.seeds} seeds"
-            turned = judged.shown(*look.of_the_better(paired.other[1]))
-            behind = f"; {turned} if the lost ones went the other way"
-        if paired.pairs < FEWEST:
-            return f"{seeds} are too few for a confidence interval{behind}"
-        if math.isclose(*ends, abs_tol=1e-12):
-            return f"Seeds change nothing: all {paired.pairs} give this difference{behind}"
-        return f"The 95 % confidence interval is {judged.shown(*ends)} ({seeds}{behind})"
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for what there is not."""
@@ -343,16 +320,10 @@ def _beside(stack: Candidates, runs: Runs) -> Iterator[str]:
 
 
 def _why(runs: Runs, ways: Sequence[str], look: Difference | None) -> str:
-    """Say what held the worse one back, by the pair in the middle; empty where neither clearly is.
-
-    A tie has no reason, nor has a difference whose interval holds 0.
-    """
-    if look is None or look.outcome == "tie":
+    """Say what held the worse one back, by the pair in the middle; empty: neither clearly is."""
+    if look is None or look.outcome == "tie" or not look.better:
         return ""
-    if not look.of_the_better(look.paired.interval)[0] > 0:
-        return ""
-    first, second = look.scores
-    worse, better = ways[::-1] if first > second else ways
+    better, (worse,) = look.better, (way for way in ways if way != look.better)
     pairs = runs.pairs(ways)
     order = (pairs[worse] - pairs[better]).sort_values(kind="stable").index
     middle = int(order[len(order) // 2])
