@@ -23,16 +23,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from minitopo_dc.numbers import significant
 from minitopo_dc.statistics import Interval, Proportion, bootstrap_interval, mean_interval, ok
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Values = npt.NDArray[np.float64]
 """A number for each point."""
@@ -47,7 +45,6 @@ VERDICTS = {
     "not run": "were not run",
 }
 """The verdicts, and what claims do that have them."""
-INFINITE = math.inf
 NONE = Interval(math.nan, math.nan, "none")
 
 
@@ -94,8 +91,6 @@ def points(
 
 
 def _made(wide: pd.DataFrame, numbers: Callable[[Known], Mapping[str, Any]]) -> pd.DataFrame:
-    import pandas as pd  # noqa: PLC0415 (0.3 s that most commands need not wait)
-
     none = pd.Series(math.nan, wide.index)
     known = defaultdict(lambda: none, {name: wide[name] for name in wide})
     return pd.DataFrame(dict(numbers(known)), index=wide.index, dtype=float)
@@ -108,8 +103,8 @@ class Claim:
     text: str
     source: str = ""
     """Where it was published, and the number there."""
-    least: float = -INFINITE
-    most: float = INFINITE
+    least: float = -math.inf
+    most: float = math.inf
     value: float = math.nan
     """The number; NaN: no point has what it needs."""
     interval: Interval = NONE
@@ -135,9 +130,9 @@ class Claim:
     def limit(self) -> str:
         """Return the limits in words."""
         low, high = significant(self.least), significant(self.most)
-        if self.most == INFINITE:
+        if self.most == math.inf:
             return f"at least {low}"
-        return f"at most {high}" if self.least == -INFINITE else f"{low} to {high}"
+        return f"at most {high}" if self.least == -math.inf else f"{low} to {high}"
 
     @property
     def of_points(self) -> int | str:
@@ -195,7 +190,7 @@ class Claim:
     def every(self, of: Points, name: str) -> Claim:
         """Judge whether a column is within its limit at every point; its value is the worst one."""
         known = of.known(name)
-        worst = float(known[name].max() if self.least == -INFINITE else known[name].min())
+        worst = float(known[name].max() if self.least == -math.inf else known[name].min())
         return self._judged(worst, Interval(worst, worst, UNIVERSAL), known, of)
 
     def _judged(self, value: float, interval: Interval, known: pd.DataFrame, of: Points) -> Claim:
@@ -208,10 +203,8 @@ def statements(file: Path) -> dict[str, Claim]:
 
     They are by their keys; an empty limit is none.
     """
-    import pandas as pd  # noqa: PLC0415 (0.3 s that most commands need not wait)
-
     table = pd.read_csv(file, index_col="key").rename(columns={"claim": "text"})
-    rows = table.fillna({"source": "", "least": -INFINITE, "most": INFINITE}).to_dict("index")
+    rows = table.fillna({"source": "", "least": -math.inf, "most": math.inf}).to_dict("index")
     return {
         str(key): Claim(**{str(name): value for name, value in row.items()})
         for key, row in rows.items()
@@ -220,8 +213,6 @@ def statements(file: Path) -> dict[str, Claim]:
 
 def table(claims: Iterable[Claim]) -> pd.DataFrame:
     """Return a row a claim: the statement, where it is from, the number, and the verdict."""
-    import pandas as pd  # noqa: PLC0415
-
     rows = [
         (claim.text, claim.source, claim.limit, claim.effect, claim.of_points, claim.verdict)
         for claim in claims

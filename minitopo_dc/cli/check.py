@@ -6,7 +6,7 @@ import argparse
 import json
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
@@ -150,25 +150,29 @@ CANNOT_RUN = (
 )
 
 
+Row = tuple[str, Status | None, str, str]
+"""A line of the report: its indentation, a mark's status, a label, and what is said of it."""
+
+
 def report(findings: Sequence[MachineFinding], width: int) -> Text:
     """Return lines of `width` characters; no word is broken, so that a longer one sticks out.
 
     What every run needs comes first, then the transports, then their additions.
     """
-    longest = max(len(_labelled(finding.name)) for finding in findings)
-    page, order = _Page(column=longest + 8, width=width), (ELEMENT, *runner_names())
+    column = max(len(_labelled(finding.name)) for finding in findings) + 8
     sections: dict[str, list[MachineFinding]] = {}
     for finding in findings:
         enables = finding.enables
         is_transport = enables in runner_names()
         title = transport(enables) if is_transport else TITLES.get(enables, enables)
         sections.setdefault(title, []).append(finding)
-    places = {name: place for place, name in enumerate(order)}
-    ordered = sorted(
-        sections.items(), key=lambda section: places.get(section[1][0].enables, len(order))
-    )
-    lines = [line for title, rows in ordered for line in page.section(title, rows)]
-    return Text("\n").join([*lines, Text(), *page.conclusion(findings)])
+    places = {name: place for place, name in enumerate((ELEMENT, *runner_names()))}
+    titles = sorted(sections, key=lambda title: places.get(sections[title][0].enables, len(places)))
+    rows = [row for title in titles for row in _section(title, sections[title])]
+    rows += [("", None, "", ""), ("", None, "", CANNOT_RUN if exit_status(findings) else CAN_RUN)]
+    if any(finding.detail == NEEDS_ROOT for finding in findings):
+        rows.append(("", None, "", f"What needs root was not tried: {root_command()}"))
+    return Text("\n").join(line for row in rows for line in _wrapped(row, column, width))
 
 
 def _labelled(name: str) -> str:
@@ -177,55 +181,38 @@ def _labelled(name: str) -> str:
     return labels.get(name, name)
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """A layout of findings in lines of a given width."""
+def _section(title: str, findings: Sequence[MachineFinding]) -> Iterator[Row]:
+    """Yield what is enabled, then what it needs.
 
-    column: int
-    """The column in which what is said of a finding begins."""
-    width: int
+    An explanation that several findings in a row have comes once.
+    """
+    worst = min((finding.status for finding in findings), key=list(MARKS).index)
+    own = [finding for finding in findings if finding.name == title]
+    label = _labelled(title)
+    yield "", worst, label[0].upper() + label[1:], "".join(map(_status, own))
+    yield from ((" " * 6, None, "", words) for finding in own for words in _explanation(finding))
+    others = [finding for finding in findings if finding not in own]
+    for explanation, alike in groupby(others, key=_explanation):
+        yield from ((" " * 4, each.status, each.name, _status(each)) for each in alike)
+        yield from ((" " * 10, None, "", words) for words in explanation)
 
-    def section(self, title: str, findings: Sequence[MachineFinding]) -> Iterator[Text]:
-        """Yield the lines of what is enabled, then of what it needs.
 
-        An explanation that several findings in a row have comes once.
-        """
-        worst = min((finding.status for finding in findings), key=list(MARKS).index)
-        own = [finding for finding in findings if finding.name == title]
-        label = _labelled(title)
-        yield from self._line("", worst, label[0].upper() + label[1:], "".join(map(_status, own)))
-        for words in (words for finding in own for words in _explanation(finding)):
-            yield from self._wrapped(words, " " * 6, " " * 8)
-        others = [finding for finding in findings if finding not in own]
-        for explanation, alike in groupby(others, key=_explanation):
-            for finding in alike:
-                yield from self._line(" " * 4, finding.status, finding.name, _status(finding))
-            for words in explanation:
-                yield from self._wrapped(words, " " * 10, " " * 12)
-
-    def conclusion(self, findings: Sequence[MachineFinding]) -> Iterator[Text]:
-        """Yield whether a comparison can run, and what is not known."""
-        yield from self._wrapped(CANNOT_RUN if exit_status(findings) else CAN_RUN, "", "  ")
-        if any(finding.detail == NEEDS_ROOT for finding in findings):
-            yield from self._wrapped(f"What needs root was not tried: {root_command()}", "", "  ")
-
-    def _line(self, indent: str, status: Status, label: str, said: str) -> Iterator[Text]:
-        mark, style = MARKS[status]
-        begin = f"{indent}{mark} {label}".ljust(self.column)
-        first, *more = self._wrapped(said, begin, " " * self.column) or [Text(begin.rstrip())]
-        first.stylize(style, len(indent), len(indent) + len(mark))
-        yield from (first, *more)
-
-    def _wrapped(self, words: str, first: str, rest: str) -> list[Text]:
-        lines = textwrap.wrap(
-            words,
-            self.width,
-            initial_indent=first,
-            subsequent_indent=rest,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        return list(map(Text, lines))
+def _wrapped(row: Row, column: int, width: int) -> Iterator[Text]:
+    """Yield the lines of a row; what is said of a label begins in a column."""
+    indent, status, label, said = row
+    mark, style = ("", "") if status is None else MARKS[status]
+    begin = indent if status is None else f"{indent}{mark} {label}".ljust(column)
+    lines = textwrap.wrap(
+        said,
+        width,
+        initial_indent=begin,
+        subsequent_indent=f"{indent}  " if status is None else " " * column,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    first, *more = map(Text, lines or [begin.rstrip()])
+    first.stylize(style, len(indent), len(indent) + len(mark))
+    yield from (first, *more)
 
 
 def _status(finding: MachineFinding) -> str:

@@ -62,14 +62,12 @@ def execute(arguments: argparse.Namespace) -> int:
     cases = [(scenario, {LABEL: way}) for way, scenario in ways.items()]
     seeds = range(base.seed, base.seed + arguments.repetitions)
     campaign = Campaign(root, cases, seeds, title="Comparison")
-    names = campaign.names
-
-    def kept() -> str:
-        return f"{len(names) - len(campaign.missing())} of {len(names)} runs are"
-
+    names, number = campaign.names, len(campaign.names)
     retries, bar_of = Retries(disturbed=arguments.retry_disturbed), partial(Bar, names=names)
     first = Campaign(root, cases, seeds[:1], title="Comparison")
-    with resumable(arguments, root, kept):
+    with resumable(
+        arguments, root, lambda: f"{number - len(campaign.missing())} of {number} runs are"
+    ):
         # On the real clock the other repetitions take minutes.
         if base.clock == "real" and len(seeds) > 1 and not arguments.json and first.missing():
             runs = first.run(jobs, retries=retries, progress=bar_of)
@@ -77,8 +75,16 @@ def execute(arguments: argparse.Namespace) -> int:
             Console(stderr=True).print("", FIRST, shown, sep="\n")
         runs = campaign.run(jobs, retries=retries, progress=bar_of)
         comparison = Comparison(runs, root).with_roles(ways, seeds, jobs=jobs, progress=False)
-        written = _report(comparison, as_json=arguments.json)
-    return exit_status(list(runs["status"])) if written else 1
+        # What was measured is printed first, even where nothing can be written any more.
+        if arguments.json:
+            print_json(comparison.runs)
+        else:
+            print_comparison(comparison)
+        if not saved(root, lambda: save_comparison(comparison)):
+            return 1
+        if not arguments.json:
+            print_files(root)
+    return exit_status(list(runs["status"]))
 
 
 def _tell_plan(ways: Mapping[str, Scenario], repetitions: int) -> int:
@@ -89,23 +95,6 @@ def _tell_plan(ways: Mapping[str, Scenario], repetitions: int) -> int:
         if reason is not None:
             print(f"unsupported here: {way}: {reason}")  # noqa: T201
     return exit_status(["ok" if not reason else "unsupported" for reason in reasons.values()])
-
-
-def _report(comparison: Comparison, *, as_json: bool) -> bool:
-    """Print what was measured, then write figures; return whether they could be written.
-
-    What was measured is printed first, even where nothing can be written any more.
-    """
-    root = comparison.directory
-    if as_json:
-        print_json(comparison.runs)
-    else:
-        print_comparison(comparison)
-    if not saved(root, lambda: save_comparison(comparison)):
-        return False
-    if not as_json:
-        print_files(root)
-    return True
 
 
 def print_comparison(comparison: Comparison) -> None:

@@ -203,11 +203,6 @@ class Criterion:
         """Return the margin with its unit."""
         return f"{self.in_unit(self.limit):g} {self.difference_unit}"
 
-    @property
-    def unit_words(self) -> str:
-        """Return the unit with what it is of, where that is not the goodput."""
-        return f"{self.unit} ({self.words})" if self.words != "goodput" else self.unit
-
     def number(self, row: Mapping[Any, Any]) -> float:
         """Return the measure of a run in `unit`; NaN where it failed or has none.
 
