@@ -11,8 +11,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+from rich.progress import track
+
 from minitopo_dc.campaign.plan import Plan, load_program, studies
-from minitopo_dc.cli.screen import progress
 from minitopo_dc.scenario import Scenario
 
 CHECKS = 200
@@ -27,7 +29,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure CPU time of planning a study beside checking a scenario as often."""
-    return {name: planned(studies()[name], options.version) for name in progress(options.studies)}
+    return {
+        name: planned(studies()[name], options.version)
+        for name in track(options.studies, console=Console(stderr=True))
+    }
 
 
 def planned(path: Path, version: str) -> dict[str, float]:
