@@ -73,10 +73,15 @@ def _runners_of(transports: Sequence[str]) -> tuple[Runner, Runner]:
     """Return the runner over one path and that over several; SettingsError: not two of a stack."""
     if unknown := [name for name in transports if name not in runner_names()]:
         raise SettingsError(f"--transports: {unknown[0]}; allowed: {', '.join(runner_names())}")
-    runners = [get_runner(name) for name in transports]
-    single, several = _with_mode("dc", runners), _with_mode("multipath", runners)
+    found, named = [], " ".join(transports)
+    for mode in ("dc", "multipath"):
+        able = [name for name in transports if mode in get_runner(name).modes()]
+        if len(able) != 1:
+            words = f"{len(able)} can do mode {mode}; {ALLOWED}"
+            raise SettingsError(f"--transports: {named}: {words}")
+        found.append(get_runner(able[0]))
+    single, several = found
     if single.stack != several.stack:
-        named = " ".join(transports)
         raise SettingsError(f"--transports: {named}: {single.stack}, {several.stack}; {ALLOWED}")
     return single, several
 
@@ -104,14 +109,6 @@ def _of_stack(ways: Mapping[str, Scenario], single: Runner, several: Runner) -> 
         {name: own[name] for name in judged},
         *(dual, multipath, tuple(others), tuple(alone)),
     )
-
-
-def _with_mode(mode: str, runners: Sequence[Runner]) -> Runner:
-    able = [runner for runner in runners if mode in runner.modes()]
-    if len(able) != 1:
-        named = " ".join(runner.name for runner in runners)
-        raise SettingsError(f"--transports: {named}: {len(able)} can do mode {mode}; {ALLOWED}")
-    return able[0]
 
 
 MIN_MARGIN, MAX_MARGIN = 0.001, 1.0

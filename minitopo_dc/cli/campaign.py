@@ -171,7 +171,7 @@ def _report(arguments: argparse.Namespace) -> int:
     drop_privileges([directory, *filter(None, [arguments.output])])
     program = None if path is None else load_program(path)
     runs = load(directory)
-    files = {"figures": arguments.figures or (), "tables": arguments.tables or ()}
+    files = {"formats": arguments.figures or (), "tables": arguments.tables or ()}
     page = _write(directory, runs, program, arguments.output, **files)
     print(f"Report: {page}")  # noqa: T201
     return 0
@@ -182,9 +182,7 @@ def _write(
     runs: pd.DataFrame,
     program: Program | None,
     output: Path | None = None,
-    *,
-    figures: Sequence[str] = (),
-    tables: Sequence[str] = (),
+    **files: Sequence[str],
 ) -> Path:
     # Imported here, as Matplotlib and Jinja2 take a second.
     from minitopo_dc.report import write_report  # noqa: PLC0415
@@ -196,8 +194,7 @@ def _write(
         title=facts.title,
         notes=facts.notes,
         sections=[] if program is None else program.sections(runs),
-        formats=figures,
-        tables=tables,
+        **files,
     )
 
 

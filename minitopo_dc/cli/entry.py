@@ -6,6 +6,7 @@ import argparse
 import gc
 import io
 import os
+import re
 import select
 import signal
 import sys
@@ -55,10 +56,9 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
             stream.reconfigure(errors="replace")
     try:
         arguments = sys.argv[1:] if arguments is None else arguments
-        made = parser()
-        parsed, unknown = made.parse_known_args(arguments)
+        parsed, unknown = parser().parse_known_args(arguments)
         if unknown:
-            refuse(made, parsed, unknown)
+            refuse(parsed, unknown)
         parsed.typed, parsed.begun = tuple(arguments), begun
         from minitopo_dc.cli.screen import give_matplotlib_a_place
 
@@ -217,31 +217,22 @@ PROGRAM = ("exec", "shell")
 """Commands whose line goes on with a user's program."""
 
 
-def refuse(
-    parser: argparse.ArgumentParser, parsed: argparse.Namespace, unknown: Sequence[str]
-) -> NoReturn:
+def refuse(parsed: argparse.Namespace, unknown: Sequence[str]) -> NoReturn:
     """Refuse words that no option takes.
 
     Args:
-        parser: that of the whole command line.
-        parsed: what it understood.
+        parsed: what was understood of the command line.
         unknown: what is left.
 
     Raises:
         InputError: always, with the option that may be meant.
     """
-    names = []
-    while actions := [
-        action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
-    ]:
-        names.append(str(getattr(parsed, actions[0].dest)))
-        parser = actions[0].choices[names[-1]]
-    command = " ".join(names)
+    command = " ".join(filter(None, (parsed.command, getattr(parsed, "action", None))))
     given = next((word for word in unknown if word.startswith("-")), unknown[0]).partition("=")[0]
-    if names[0] in PROGRAM and not given.startswith("--"):
+    if parsed.command in PROGRAM and not given.startswith("--"):
         raise InputError(f"{command}: no option {given}; write -- before your program")
     what = "option " if given.startswith("-") else "word "
-    options = [name for action in parser._actions for name in action.option_strings]
+    options = [*re.findall(r"^[ |] (?:-\w )?(--[\w-]+)", COMMANDS[command], re.M), "--help"]
     meant = MEANT.get(given, "")
     hint = did_you_mean(given, options)
     if meant.partition(",")[0].partition(" ")[0] in options:

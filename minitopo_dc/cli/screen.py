@@ -14,9 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -212,7 +210,8 @@ def save_comparison(comparison: Comparison) -> None:
     Raises:
         OSError: one cannot be written.
     """
-    plots = _imported_plots()
+    from minitopo_dc import plots
+
     root, shown = comparison.directory, comparison.better_legs[0]
     kind = str(shown["workload"].iloc[0])
     name = "goodput" if get_workload(kind).figure is None else kind
@@ -222,16 +221,6 @@ def save_comparison(comparison: Comparison) -> None:
         save_figure(plots.packets(runs), root / "packets.png")
     text = json.dumps([finding.to_json() for finding in comparison.findings], indent=1)
     write_whole(root / "verdict.json", text)
-
-
-def _imported_plots() -> ModuleType:
-    """Import the figures without Matplotlib's texts on all properties, a third of the time."""
-    artist: Any = import_module("matplotlib.artist")
-    usual, artist.kwdoc = artist.kwdoc, lambda _: ""
-    try:
-        return import_module("minitopo_dc.plots")
-    finally:
-        artist.kwdoc = usual
 
 
 def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
