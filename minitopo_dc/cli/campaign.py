@@ -15,14 +15,7 @@ import pandas as pd
 
 from minitopo_dc.campaign.campaign import AGAIN, Campaign, Version
 from minitopo_dc.campaign.executors import Cluster
-from minitopo_dc.campaign.plan import (
-    FILE,
-    Case,
-    Program,
-    find_program,
-    load_program,
-    studies,
-)
+from minitopo_dc.campaign.plan import FILE, Case, Program, find_program, load_program, studies
 from minitopo_dc.campaign.store import Store, load, load_facts
 from minitopo_dc.cli.privileges import drop_privileges
 from minitopo_dc.errors import did_you_mean

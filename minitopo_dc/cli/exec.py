@@ -15,10 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from minitopo_dc.cli.commands import PATH
 from minitopo_dc.cli.options import CONTROL, MODES, add_options
-from minitopo_dc.cli.options.scenario import (
-    with_assignments,
-    with_capture,
-)
+from minitopo_dc.cli.options.scenario import with_assignments, with_capture
 from minitopo_dc.cli.screen import interrupted_with, kept_text, new_directory, note, save_figure
 from minitopo_dc.clocks import require_real
 from minitopo_dc.fields import SettingsError

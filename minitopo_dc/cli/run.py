@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from minitopo_dc.cli.options.scenario import (
-    dc_of,
-    with_assignments,
-    with_capture,
-    xn_of,
-)
+from minitopo_dc.cli.options.scenario import dc_of, with_assignments, with_capture, xn_of
 from minitopo_dc.cli.screen import (
     interrupted_with,
     kept_text,
@@ -26,13 +21,7 @@ from minitopo_dc.cli.screen import (
     save_figure,
     say,
 )
-from minitopo_dc.clocks import (
-    attempt,
-    build_missing,
-    default_clock,
-    require_clock,
-    require_real,
-)
+from minitopo_dc.clocks import attempt, build_missing, default_clock, require_clock, require_real
 from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.minitopo import read_minitopo
