@@ -38,10 +38,10 @@ def legs(default: str = "") -> str:
   --legs LEG...{given}  rate in Mbit/s, trace, RECORDING of RECORDING.down and .up, or carriers:
       nr-tdd-100, en-dc (docs/carriers.md{shown})
   --uplink LEG...  uplinks: a rate in Mbit/s or a trace file (default: RECORDING.up, or 20)
-  --delay DELAY...  one-way delay in ms, a file with it over time, or its curve: power, exponential,
+  --delay ms...  one-way delay, a file with it over time, or its curve: power, exponential,
       linear, constant (0 to 3,600,000 ms; default: 10)
-  --jitter JITTER...  standard deviation of the delay (0 to 3,600,000 ms; default: 1)
-  --loss LOSS...  random loss in percent (0 to 100 %; default: 0)
+  --jitter ms...  standard deviation of the delay (0 to 3,600,000 ms; default: 1)
+  --loss percent...  random loss (0 to 100 %; default: 0)
   --queue PACKETS...  limit of the drop-tail queue (default: 100)
   --trace-column NAME:UNIT... = DL_bitrate  column with the downlink's capacity (docs/traces.md)
   --uplink-column NAME:UNIT...  the same in the trace of the uplink

@@ -64,7 +64,7 @@ TYPES: dict[str, Callable[[str], Any]] = {
     **{name.upper(): quantity(name) for name in ("s", "ms", "mb", "mbps", "percent")},
     **{**dict.fromkeys(("N", "PORT", "4|6"), whole), "NUMBER": real},
 }
-"""What values are, by the words that stand for them; others are text."""
+"""What values are, by the words that stand for them; others are text, which may have a unit."""
 VALUE = re.compile(r"(?P<may>\[)?(?P<name>.+?)(?P<times>\.\.\.|[*!])?(?(may)\])")
 
 
