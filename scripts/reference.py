@@ -217,12 +217,14 @@ def column_table(table: str, names: Iterable[str]) -> list[str]:
 def topology_keys() -> Iterable[str]:
     """Return the keys of a topology file."""
     prefixes = (topology.PATH, topology.NETEM_AT, *topology.DETAILS, PATH_AT)
-    return (*topology.NAMES, *(f"{prefix}<type>_<id>" for prefix in prefixes))
+    return (*topology.READERS, *(f"{prefix}<type>_<id>" for prefix in prefixes))
 
 
 def experiment_keys() -> Iterable[str]:
     """Return the keys of an experiment file that have an effect here."""
-    return [name for name in experiment.NAMES if name not in experiment.IGNORED]
+    names = [name for name in experiment.READERS if name not in experiment.IGNORED]
+    names.insert(names.index(experiment.PATHS) + 1, experiment.FLOW)
+    return names
 
 
 # ---- tables and pages

@@ -7,13 +7,24 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from minitopo_dc.fields import PathSchedule, SettingsError, parse_path_words
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL
-from minitopo_dc.minitopo.lines import Line, ParameterFile, fields, whole, word
+from minitopo_dc.minitopo.lines import (
+    Line,
+    ParameterFile,
+    Reader,
+    boolean,
+    fields,
+    number,
+    plain,
+    whole,
+    word,
+)
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 
@@ -86,7 +97,6 @@ IGNORED = {
     ),
 }
 """What is said of keys that change nothing here: of MPTCP v0, and of all commits of Minitopo."""
-PREFIXES = ("ncClientPort_",)
 SYSCTLS = {
     "rmem": "net.ipv4.tcp_rmem",
     "wmem": "net.ipv4.tcp_wmem",
@@ -95,6 +105,7 @@ SYSCTLS = {
     "bufferAutotuning": "net.ipv4.tcp_moderate_rcvbuf",
 }
 BUFFERS = ("rmem", "wmem")
+FLOW, CLIENT_PORTS = "flow", "ncClientPort_"
 FILE_KEYS = ("file", "file_size")
 RUN_TIME = "quicReqresRunTime"
 IPERF_TIME, IPERF_PARALLEL = "iperfTime", "iperfParallel"
@@ -102,20 +113,56 @@ IPERF_SIZE = "size"
 """In Minitopo's own file for iperf, which takes a time whatever stands there."""
 PATHS = "paths"
 CAPTURES = {"clientPcap": "client", "serverPcap": "server"}
-NAMES = (
-    *(
-        "xpType",
-        "congctrl",
-        "mptcpEnabled",
-        "quicMultipath",
-        "pingCount",
-        "pingInterval",
-        *(RUN_TIME, IPERF_TIME, IPERF_PARALLEL),
-        *FILE_KEYS,
-        *SYSCTLS,
-    ),
-    *(*CAPTURES, PATHS, "flow", "duration", "clock", "timeout", "desc", *IGNORED),
-)
+
+
+def _congestion_control(line: Line, text: str, name: str) -> str:
+    # Each run checks that its own runner has it.
+    known = {control: None for runner in all_runners() for control in runner.congestion_controls}
+    chosen: str = word(*known, *COUPLED)(line, text, name)
+    return DEFAULT_CONGESTION_CONTROL if chosen in COUPLED else chosen
+
+
+def _one_connection(line: Line, text: str, name: str) -> None:
+    if whole(1, 1000)(line, text, name) != 1:
+        raise line.error("only 1 connection here; several in your Minitopo: minitopo-dc minitopo")
+
+
+def _buffer(line: Line, text: str, name: str) -> str:
+    parts = text.split()
+    if len(parts) != 3:
+        raise line.error(f"{len(parts)} numbers; write minimum default maximum, in bytes")
+    sizes = [whole(1, 2**31 - 1)(line, part, name) for part in parts]
+    if sizes != sorted(sizes):
+        raise line.error("minimum, default and maximum must ascend")
+    return " ".join(map(str, sizes))
+
+
+def _paths(line: Line, text: str, _name: str) -> PathSchedule:
+    try:
+        return parse_path_words(text.split(), "paths", first=0)
+    except SettingsError as error:
+        raise line.error(str(error).removeprefix("paths: ")) from None
+
+
+READERS: dict[str, Reader] = {
+    "xpType": plain,
+    "congctrl": _congestion_control,
+    **dict.fromkeys(("mptcpEnabled", "quicMultipath"), boolean),
+    "pingCount": whole(1, 100_000),
+    "pingInterval": number(*PING_INTERVAL_S),
+    **dict.fromkeys((RUN_TIME, IPERF_TIME), number(*SECONDS)),
+    IPERF_PARALLEL: _one_connection,
+    "file": word("random"),
+    "file_size": whole(1, 100_000_000),
+    **{key: _buffer if key in BUFFERS else whole(0, 4) for key in SYSCTLS},
+    **dict.fromkeys(CAPTURES, boolean),
+    PATHS: _paths,
+    "duration": number(*SECONDS),
+    "clock": word("real", "virtual"),
+    "timeout": number(*SECONDS),
+    **dict.fromkeys(("desc", *IGNORED), plain),
+}
+"""What reads the value of each key that has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +171,8 @@ class ExperimentFlow:
 
     line: Line
     mode: str
-    path: int
-    transport: str | None
+    path: int = 0
+    transport: str | None = None
     """The transport; None: the experiment's."""
 
 
@@ -135,20 +182,19 @@ class Experiment:
 
     source: ParameterFile
     type: Line
+    values: Mapping[str, Any]
+    """The values of the keys that are given (`READERS`); legs of its path schedule are numbered
+    from 1, as `path_c2r_0` is leg 1."""
     workload: Workload
-    congestion_control: str
-    mptcp: bool | None
-    """The value of `mptcpEnabled`, if it is given."""
-    quic_multipath: bool
-    sysctl: dict[str, str]
-    captures: tuple[str, ...]
-    """The hosts whose packets are captured."""
     flows: tuple[ExperimentFlow, ...]
-    paths: PathSchedule | None
-    """The path schedule; legs are numbered from 1, as `path_c2r_0` is leg 1."""
-    clock: str | None
-    timeout_s: float | None
     notes: tuple[str, ...]
+
+    @property
+    def ends(self) -> dict[str, Any]:
+        """Return the kernel settings of the end hosts, and whose packets are captured."""
+        sysctl = {SYSCTLS[key]: str(self.values[key]) for key in SYSCTLS if key in self.values}
+        captures = tuple(host for key, host in CAPTURES.items() if self.values.get(key))
+        return {"sysctl": sysctl, "capture": captures}
 
 
 def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
@@ -163,114 +209,54 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
     """
     file = ParameterFile.read(path)
     # The type is read before the keys, as another experiment has others.
-    if (given := file.one("xpType")) is not None and given.value not in types:
-        raise given.error(
-            f"experiment {given.value!r}; allowed: {', '.join(types)} "
+    kind = file.one("xpType")
+    if kind is not None and kind.value not in types:
+        raise kind.error(
+            f"experiment {kind.value!r}; allowed: {', '.join(types)} "
             "(Minitopo's others, as ab and vlc, run inside your Minitopo: minitopo-dc minitopo)"
         )
-    is_iperf = given is not None and given.value == IPERF
-    names = (*NAMES, IPERF_SIZE) if is_iperf else NAMES
-    file.check_keys(names, PREFIXES)
-    kind = file.needed("xpType", types)
-    for key in names:
-        if key != "flow":
-            file.one(key)
-    control, ignored = _congestion_control(file)
-    clock, content = file.one("clock"), file.one("file")
-    if content is not None and content.value != "random":
-        raise content.error(f"{content.value!r}: only random content is served; write file:random")
-    return Experiment(
-        source=file,
-        type=kind,
-        workload=_workload(file, kind.value),
-        congestion_control=control,
-        mptcp=file.boolean("mptcpEnabled"),
-        quic_multipath=bool(file.boolean("quicMultipath")),
-        sysctl={name: value for key, name in SYSCTLS.items() for value in _sysctl(file, key)},
-        captures=tuple(host for key, host in CAPTURES.items() if file.boolean(key)),
-        flows=tuple(_flow(line) for line in file.all("flow")),
-        paths=_paths(file),
-        clock=word(clock, clock.value, "clock", ("real", "virtual")) if clock else None,
-        timeout_s=file.number("timeout", *SECONDS),
-        notes=(*ignored, *_notes(file)),
-    )
-
-
-def _congestion_control(file: ParameterFile) -> tuple[str, list[str]]:
-    line = file.one("congctrl")
-    if line is None:
-        return DEFAULT_CONGESTION_CONTROL, []
-    # Each run checks that its own runner has it.
-    known = {name: None for runner in all_runners() for name in runner.congestion_controls}
-    chosen = word(line, line.value, "congestion control", (*known, *COUPLED))
-    if chosen in COUPLED:
-        words = f"ignored: {chosen} is MPTCP v0's; using {DEFAULT_CONGESTION_CONTROL}"
-        return DEFAULT_CONGESTION_CONTROL, [line.says(words)]
-    return chosen, []
-
-
-def _sysctl(file: ParameterFile, key: str) -> Iterator[str]:
-    line = file.one(key)
-    if line is None:
-        return
-    if key not in BUFFERS:
-        yield str(whole(line, line.value, key, 0, 4))
-        return
-    parts = line.value.split()
-    if len(parts) != 3:
-        raise line.error(f"{len(parts)} numbers; write minimum default maximum, in bytes")
-    sizes = [whole(line, part, key, 1, 2**31 - 1) for part in parts]
-    if sizes != sorted(sizes):
-        raise line.error("minimum, default and maximum must ascend")
-    yield " ".join(map(str, sizes))
+    is_iperf = kind is not None and kind.value == IPERF
+    readers = READERS | ({IPERF_SIZE: plain} if is_iperf else {})
+    values = file.values(readers, (FLOW, CLIENT_PORTS), "xpType", types)
+    assert kind is not None  # `values` needs it
+    if is_iperf and (line := file.one("duration")) is not None:
+        raise line.error(f"xpType:{IPERF} has {IPERF_TIME}")
+    flows = tuple(_flow(line) for line in file.all(FLOW))
+    return Experiment(file, kind, values, _workload(kind.value, values), flows, (*_notes(file),))
 
 
 def _flow(line: Line) -> ExperimentFlow:
     """Read `dc[,transport]`, `dc-duplicate[,transport]` or `sc[,path[,transport]]`."""
-    mode = word(line, line.value.partition(",")[0].strip(), "mode", FLOW_MODES)
-    names = ("mode", "path", "transport") if mode == "sc" else ("mode", "transport")
-    given = dict(zip(names, fields(line, names, 1), strict=False))
-    path, transport = given.get("path", "0"), given.get("transport")
-    if mode != "sc" and transport is not None and transport.isdigit():
+    readers = {"mode": word(*FLOW_MODES), "path": whole(0, 250), "transport": plain}
+    mode = readers["mode"](line, line.value.partition(",")[0].strip(), "mode ")
+    if mode != "sc":
+        del readers["path"]
+    flow = ExperimentFlow(line, **fields(line, readers, 1))
+    if mode != "sc" and flow.transport is not None and flow.transport.isdigit():
         raise line.error(f"{mode} uses all paths; only sc names one")
-    return ExperimentFlow(line, mode, whole(line, path, "path", 0, 250), transport)
+    return flow
 
 
-def _paths(file: ParameterFile) -> PathSchedule | None:
-    line = file.one(PATHS)
-    if line is None:
-        return None
-    try:
-        return parse_path_words(line.value.split(), "paths", first=0)
-    except SettingsError as error:
-        raise line.error(str(error).removeprefix("paths: ")) from None
-
-
-def _workload(file: ParameterFile, kind: str) -> Workload:
-    parallel = file.one(IPERF_PARALLEL)
-    if parallel is not None and file.whole(IPERF_PARALLEL, 1, 1000) != 1:
-        raise parallel.error(
-            "only 1 connection here; several in your Minitopo: minitopo-dc minitopo"
-        )
-    pings = Ping(
-        count=file.whole("pingCount", 1, 100_000) or DEFAULT_PINGS,
-        interval_s=file.number("pingInterval", *PING_INTERVAL_S) or 1.0,
-    )
-    requests = RequestResponse(duration_s=file.number(RUN_TIME, *SECONDS) or DEFAULT_RUN_TIME_S)
-    duration_s, iperf_s = file.number("duration", *SECONDS), file.number(IPERF_TIME, *SECONDS)
-    if kind == IPERF and (line := file.one("duration")) is not None:
-        raise line.error(f"xpType:{IPERF} has {IPERF_TIME}")
+def _workload(kind: str, values: Mapping[str, Any]) -> Workload:
+    if kind == PING:
+        interval_s = values.get("pingInterval", 1.0)
+        return Ping(count=values.get("pingCount", DEFAULT_PINGS), interval_s=interval_s)
+    if kind == REQUEST_RESPONSE:
+        return RequestResponse(duration_s=values.get(RUN_TIME, DEFAULT_RUN_TIME_S))
+    duration_s = values.get("duration")
     if kind == IPERF:
-        duration_s = iperf_s or DEFAULT_IPERF_S
-    size_bytes = KB * (file.whole("file_size", 1, 100_000_000) or DEFAULT_SIZE_KB)
-    download = Download(size_mb=size_bytes / 1e6, duration_s=duration_s)
-    return {PING: pings, REQUEST_RESPONSE: requests}.get(kind, download)
+        duration_s = values.get(IPERF_TIME, DEFAULT_IPERF_S)
+    size_bytes = KB * values.get("file_size", DEFAULT_SIZE_KB)
+    return Download(size_mb=size_bytes / 1e6, duration_s=duration_s)
 
 
 def _notes(file: ParameterFile) -> Iterator[str]:
     for line in file.lines:
-        key = "ncClientPort" if line.key.startswith(PREFIXES) else line.key
+        key = "ncClientPort" if line.key.startswith(CLIENT_PORTS) else line.key
         if key in IGNORED:
             yield line.says(IGNORED[key])
         if key == IPERF_SIZE:
             yield line.says(f"ignored, as Minitopo does: iperf sends for {IPERF_TIME}")
+        if key == "congctrl" and line.value in COUPLED:
+            using = f"using {DEFAULT_CONGESTION_CONTROL}"
+            yield line.says(f"ignored: {line.value} is MPTCP v0's; {using}")

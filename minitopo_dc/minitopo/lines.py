@@ -6,11 +6,11 @@ twice that has one value. A value may hold colons; the key ends at the first one
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from minitopo_dc.errors import did_you_mean
 from minitopo_dc.fields import SettingsError
@@ -20,60 +20,6 @@ from minitopo_dc.files import read_text
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,15}")
 BOOLEANS = {"yes": True, "no": False, "1": True, "0": False, "true": True, "false": False}
-
-
-def fields(line: Line, names: Sequence[str], least: int) -> list[str]:
-    """Return the comma-separated parts of a value: at least `least` of `names`, in their order."""
-    parts = [part.strip() for part in line.value.split(",")]
-    form = ",".join(names[:least]) + "".join(f"[,{name}" for name in names[least:])
-    form += "]" * (len(names) - least)
-    if not least <= len(parts) <= len(names):
-        raise line.error(f"{len(parts)} fields; write {form}")
-    for name, part in zip(names, parts, strict=False):
-        if not part:
-            raise line.error(f"{name} is empty; write {form}")
-    return parts
-
-
-def number(line: Line, text: str, name: str, least: float, most: float) -> float:
-    """Return the decimal number of a text; SettingsError if it is none, or outside the limits."""
-    if not _NUMBER.fullmatch(text):
-        raise line.error(f"{name} {text!r} is not a number; allowed: {least:g} to {most:g}")
-    value = float(text)
-    if not math.isfinite(value) or not least <= value <= most:
-        raise line.error(f"{name} {text} is out of range; allowed: {least:g} to {most:g}")
-    return value
-
-
-def whole(line: Line, text: str, name: str, least: int, most: int) -> int:
-    """Return the whole number of a text; SettingsError if it is none, or outside the limits."""
-    if not _WHOLE.fullmatch(text):
-        raise line.error(f"{name} {text!r} is not a whole number; allowed: {least} to {most}")
-    value = int(text)
-    if not least <= value <= most:
-        raise line.error(f"{name} {text} is out of range; allowed: {least} to {most}")
-    return value
-
-
-def word(line: Line, text: str, name: str, allowed: Sequence[str]) -> str:
-    """Return a text that is one of a list of words; SettingsError if it is none."""
-    if text not in allowed:
-        raise line.error(f"{name} {text!r}; allowed: {', '.join(allowed)}")
-    return text
-
-
-def boolean(line: Line) -> bool:
-    """Return the value of `yes` or `no`, or of what Minitopo's files write for it."""
-    return BOOLEANS[word(line, line.value.lower(), "value", tuple(BOOLEANS))]
-
-
-def file(line: Line, text: str) -> Path:
-    """Return the absolute path of a file that is named relative to the parameter file."""
-    if "\0" in text:
-        raise line.error("a file name has no NUL character")
-    return (line.file.parent / text).resolve()
-
-
 MAX_BYTES = 1_000_000
 """The most bytes of a file: Minitopo's have some tens of lines."""
 
@@ -96,6 +42,71 @@ class Line:
         return SettingsError(self.says(words))
 
 
+Reader = Callable[[Line, str, str], Any]
+"""Returns what a text of a line stands for, the whole value or a part of it; SettingsError: it is
+no such text. The last argument is the part's name with a space behind it, for messages; empty: the
+text is the whole value."""
+
+
+def number(least: float, most: float) -> Reader:
+    """Return what reads a decimal number within two limits."""
+    return _limited(_NUMBER, float, "number", least, most)
+
+
+def whole(least: int, most: int) -> Reader:
+    """Return what reads a whole number within two limits."""
+    return _limited(_WHOLE, int, "whole number", least, most)
+
+
+def _limited(
+    form: re.Pattern[str], make: Callable[[str], float], kind: str, least: float, most: float
+) -> Reader:
+    def read(line: Line, text: str, name: str) -> float:
+        allowed = f"allowed: {least:.15g} to {most:.15g}"
+        if not form.fullmatch(text):
+            raise line.error(f"{name}{text!r} is not a {kind}; {allowed}")
+        if not least <= (value := make(text)) <= most:
+            raise line.error(f"{name}{text} is out of range; {allowed}")
+        return value
+
+    return read
+
+
+def word(*allowed: str) -> Reader:
+    """Return what reads a text that is one of some words."""
+
+    def read(line: Line, text: str, name: str) -> str:
+        if text not in allowed:
+            raise line.error(f"{name}{text!r}; allowed: {', '.join(allowed)}")
+        return text
+
+    return read
+
+
+def boolean(line: Line, text: str, name: str) -> bool:
+    """Return the truth of `yes` or `no`, or of what Minitopo's files write for it."""
+    return BOOLEANS[word(*BOOLEANS)(line, text.lower(), name)]
+
+
+def plain(_line: Line, text: str, _name: str) -> str:
+    """Return the text as it is."""
+    return text
+
+
+def fields(line: Line, readers: Mapping[str, Reader], least: int) -> dict[str, Any]:
+    """Return the comma-separated parts of a value by name, in this order: at least `least`."""
+    parts, names = [part.strip() for part in line.value.split(",")], list(readers)
+    form = ",".join(names[:least]) + "".join(f"[,{name}" for name in names[least:])
+    form += "]" * (len(names) - least)
+    if not least <= len(parts) <= len(names):
+        raise line.error(f"{len(parts)} fields; write {form}")
+    given = dict(zip(names, parts, strict=False))
+    for name, part in given.items():
+        if not part:
+            raise line.error(f"{name} is empty; write {form}")
+    return {name: readers[name](line, part, f"{name} ") for name, part in given.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class ParameterFile:
     """A parameter file as a list of its lines."""
@@ -113,46 +124,41 @@ class ParameterFile:
             raise SettingsError(f"{quoted(path)}: {why}") from None
         return cls(path, list(_lines(path, text)))
 
-    def all(self, key: str) -> list[Line]:
-        """Return all lines with this key."""
-        return [line for line in self.lines if line.key == key]
+    def all(self, *beginnings: str) -> list[Line]:
+        """Return all lines whose key begins so."""
+        return [line for line in self.lines if line.key.startswith(beginnings)]
 
     def one(self, key: str) -> Line | None:
         """Return the line with this key, or None; raise SettingsError when there are two."""
-        lines = self.all(key)
+        lines = [line for line in self.lines if line.key == key]
         if len(lines) > 1:
             raise lines[1].error(f"given twice, first in line {lines[0].number}")
         return lines[0] if lines else None
 
-    def number(self, key: str, least: float, most: float) -> float | None:
-        """Return the number of a key, or None."""
-        line = self.one(key)
-        return None if line is None else number(line, line.value, key, least, most)
+    def values(
+        self, readers: Mapping[str, Reader], lists: Collection[str], kind: str, kinds: Sequence[str]
+    ) -> dict[str, Any]:
+        """Return the values of the keys that are given and have one each.
 
-    def whole(self, key: str, least: int, most: int) -> int | None:
-        """Return the whole number of a key, or None."""
-        line = self.one(key)
-        return None if line is None else whole(line, line.value, key, least, most)
+        Args:
+            readers: what reads each of them.
+            lists: keys that may stand several times, or how they begin (`path_`).
+            kind: the key that is needed, and tells which others there are.
+            kinds: its values.
 
-    def boolean(self, key: str) -> bool | None:
-        """Return the truth value of a key, or None."""
-        line = self.one(key)
-        return None if line is None else boolean(line)
-
-    def needed(self, key: str, allowed: Collection[str]) -> Line:
-        """Return the line with this key; raise SettingsError when it is missing."""
-        line = self.one(key)
-        if line is None:
-            raise SettingsError(f"{self.path}: no {key}; allowed: {', '.join(allowed)}")
-        return line
-
-    def check_keys(self, names: Collection[str], prefixes: Collection[str] = ()) -> None:
-        """Refuse the first line whose key is none of `names` and begins with no prefix."""
+        Raises:
+            SettingsError: a key is unknown or given twice, or its value is wrong.
+        """
+        beginnings = tuple(name for name in lists if name.endswith("_"))
         for line in self.lines:
-            if line.key not in names and not line.key.startswith(tuple(prefixes)):
-                known = sorted([*names, *prefixes])
+            if line.key not in (*readers, *lists) and not line.key.startswith(beginnings):
+                known = sorted([*readers, *lists])
                 hint = did_you_mean(line.key, known) or f"known: {', '.join(known)}"
                 raise line.error(f"unknown key; {hint}")
+        given = {key: one for key in readers if (one := self.one(key)) is not None}
+        if kind not in given:
+            raise SettingsError(f"{self.path}: no {kind}; allowed: {', '.join(kinds)}")
+        return {key: readers[key](line, line.value, "") for key, line in given.items()}
 
 
 def _lines(path: Path, text: str) -> Iterator[Line]:

@@ -6,7 +6,7 @@ gnb and the server, which has one address per link.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,17 @@ from typing import Any
 from minitopo_dc.fields import PathSchedule, SettingsError
 from minitopo_dc.minitopo.experiment import (
     CAPTURES,
+    DEFAULT_CONGESTION_CONTROL,
     FILE_KEYS,
+    FLOW,
     IGNORED,
     IPERF,
     IPERF_PARALLEL,
     IPERF_TIME,
-    NAMES,
     NONE,
     PATHS,
     PING,
+    READERS,
     REQUEST_RESPONSE,
     RUN_TIME,
     SYSCTLS,
@@ -46,7 +48,7 @@ OWN_KEYS = {
     "mptcpEnabled": [*WEB, IPERF],
 }
 """Keys that only some experiment types have."""
-OF_TRANSFERS = {*NAMES} - {*IGNORED, *SYSCTLS, *CAPTURES, "xpType", "desc"}
+OF_TRANSFERS = {*READERS, FLOW} - {*IGNORED, *SYSCTLS, *CAPTURES, "xpType", "desc"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,7 @@ def read_minitopo(
         return MinitopoRun(paths_scenario(topology), notes, interactive=True)
     experiment = read_experiment(experiment_file, experiment_types())
     if experiment.type.value == NONE:
-        real = {"sysctl": experiment.sysctl, "capture": experiment.captures}
-        scenario = paths_scenario(topology, real=real)
+        scenario = paths_scenario(topology, experiment=experiment)
         unused = _without_transfer(topology, experiment.source.lines)
         notes = (*seen, *experiment.notes, *unused)
         return MinitopoRun(scenario, notes, interactive=True)
@@ -97,63 +98,66 @@ def read_minitopo(
 
 
 def paths_scenario(
-    topology: Topology, transport: str | None = None, real: Mapping[str, Any] | None = None
+    topology: Topology, transport: str | None = None, experiment: Experiment | None = None
 ) -> Scenario:
     """Return a topology's paths as a scenario, for what sends over them by itself.
 
     Args:
         topology: the topology read from its file.
         transport: what sends; None: a transport that the mode allows stands for it.
-        real: more fields of the scenario's `real`.
+        experiment: tells more of the end hosts.
     """
     mode, stand_in = "dc-duplicate" if topology.duplicates else "dc", "tcp"
     if not topology.dual_connectivity:
         several = len(topology.c2r) > 1
         mode, stand_in = ("multipath", "mptcp") if several else ("sc", "tcp")
+    fields = {"transport": transport or stand_in, "mode": mode}
+    ends = {} if experiment is None else experiment.ends
+    return _scenario(topology, fields, {"real": ends}, str(topology.file))
+
+
+def _scenario(
+    topology: Topology, fields: dict[str, Any], ends: dict[str, dict[str, Any]], source: str
+) -> Scenario:
+    """Return a scenario over a topology's paths; `ends` has the end hosts' fields by clock."""
     values = {
-        "transport": transport or stand_in,
-        "mode": mode,
         "legs": [path.leg() for path in topology.c2r],
         "seed": topology.seed,
-        "real": {"backhaul": [path.leg() for path in topology.r2s], **(real or {})},
         **topology.bearer,
+        **fields,
+        **ends,
+        "real": {"backhaul": [path.leg() for path in topology.r2s], **ends.get("real", {})},
     }
-    return Scenario.check(values, str(topology.file))
+    return Scenario.check(values, source)
 
 
 def _transfer(topology: Topology, experiment: Experiment) -> Scenario:
     transport = _transport(topology, experiment)
     mode = _mode(topology, experiment, transport)
     _check_transports(experiment, transport)
-    is_virtual = experiment.clock == "virtual"
-    transports = {flow.transport or transport for flow in experiment.flows} or {transport}
-    ends = {
-        "sysctl": experiment.sysctl if transports & OF_KERNEL else {},
-        "capture": experiment.captures,
-    }
-    values = {
+    clock = _clock(topology, experiment, transport)
+    ends = experiment.ends
+    if not OF_KERNEL.intersection(name for _, name in _transports(experiment, transport)):
+        ends["sysctl"] = {}
+    fields = {
         "transport": transport,
         "mode": mode,
-        "legs": [path.leg() for path in topology.c2r],
-        **topology.bearer,
         "workload": experiment.workload,
         "paths": _paths(topology, experiment, mode, transport),
-        "congestion_control": experiment.congestion_control,
-        "seed": topology.seed,
-        "real": {
-            "backhaul": [path.leg() for path in topology.r2s],
-            **({} if is_virtual else ends),
-        },
-        "virtual": ends if is_virtual else {},
-        **_clock(topology, experiment, transport),
-        **_flows(topology, experiment),
+        "congestion_control": experiment.values.get("congctrl", DEFAULT_CONGESTION_CONTROL),
+        "clock": clock,
+        "flows": _flows(topology, experiment),
     }
-    if experiment.timeout_s is not None:
-        values["timeout_s"] = experiment.timeout_s
-    try:
-        return Scenario.check(values, f"{topology.file}, {experiment.source.path}")
-    except SettingsError as error:
-        raise SettingsError(str(error)) from None
+    if "timeout" in experiment.values:
+        fields["timeout_s"] = experiment.values["timeout"]
+    source = f"{topology.file}, {experiment.source.path}"
+    return _scenario(topology, fields, {clock: ends}, source)
+
+
+def _transports(experiment: Experiment, transport: str) -> list[tuple[Line, str]]:
+    """Return the transport of each flow with its line, or that of the experiment."""
+    of_flows = [(flow.line, flow.transport or transport) for flow in experiment.flows]
+    return of_flows or [(experiment.type, transport)]
 
 
 def _transport(topology: Topology, experiment: Experiment) -> str:
@@ -163,7 +167,7 @@ def _transport(topology: Topology, experiment: Experiment) -> str:
     if kind in (*WEB, IPERF):
         return _tcp_or_mptcp(topology, experiment)
     if kind in ("quic", REQUEST_RESPONSE):
-        return "mpquic-picoquic" if experiment.quic_multipath else "quic"
+        return "mpquic-picoquic" if experiment.values.get("quicMultipath") else "quic"
     return kind
 
 
@@ -172,12 +176,12 @@ def _tcp_or_mptcp(topology: Topology, experiment: Experiment) -> str:
 
     Over Dual Connectivity it is TCP, as the paths are joined below it.
     """
+    enabled = experiment.values.get("mptcpEnabled")
     if topology.dual_connectivity:
-        line = experiment.source.one("mptcpEnabled")
-        if line is not None and experiment.mptcp:
+        if enabled and (line := experiment.source.one("mptcpEnabled")):
             raise line.error("Dual Connectivity has one path for MPTCP; use topoType:MultiIf")
         return "tcp"
-    return "tcp" if experiment.mptcp is False or len(topology.c2r) < 2 else "mptcp"
+    return "tcp" if enabled is False or len(topology.c2r) < 2 else "mptcp"
 
 
 def _mode(topology: Topology, experiment: Experiment, transport: str) -> str:
@@ -201,17 +205,15 @@ def _mode(topology: Topology, experiment: Experiment, transport: str) -> str:
 
 def _check_transports(experiment: Experiment, transport: str) -> None:
     source, workload = experiment.source, experiment.workload
-    if not isinstance(workload, Download):
-        for key in ("flow", "duration"):
-            for line in source.all(key):
-                raise line.error(f"only downloads have it, not {experiment.type.value}")
+    if not isinstance(workload, Download) and (lines := source.all(FLOW, "duration")):
+        raise lines[0].error(f"only downloads have it, not {experiment.type.value}")
     one_path = [
         runner.name for runner in all_runners() if not runner.multipath and not runner.every_leg
     ]
     for flow in experiment.flows:
         if flow.transport is not None:
-            word(flow.line, flow.transport, "transport", one_path)
-    for name in [flow.transport or transport for flow in experiment.flows] or [transport]:
+            word(*one_path)(flow.line, flow.transport, "transport ")
+    for _, name in _transports(experiment, transport):
         reason = get_runner(name).workload_obstacle(workload)
         if reason is not None:
             raise (source.one("duration") or experiment.type).error(reason)
@@ -221,8 +223,9 @@ def _paths(
     topology: Topology, experiment: Experiment, mode: str, transport: str
 ) -> PathSchedule | None:
     given = experiment.source.one(PATHS)
+    schedule: PathSchedule | None
     if topology.path_lines is None:
-        line, schedule = given, experiment.paths
+        line, schedule = given, experiment.values.get(PATHS)
     else:
         line, schedule = topology.path_lines
         if given is not None:
@@ -242,37 +245,31 @@ def _paths(
     return schedule
 
 
-def _clock(topology: Topology, experiment: Experiment, transport: str) -> dict[str, Any]:
-    line = experiment.source.one("clock")
-    if line is None:
-        return {}
-    if experiment.clock == "virtual":
-        of_flows = [(flow.line, flow.transport or transport) for flow in experiment.flows]
-        for place, name in ((line, transport), *of_flows):
+def _clock(topology: Topology, experiment: Experiment, transport: str) -> str:
+    clock: str = experiment.values.get("clock", "real")
+    if clock == "virtual":
+        for line, name in _transports(experiment, transport):
             if not get_runner(name).has_virtual:
                 able = ", ".join(runner.name for runner in all_runners() if runner.has_virtual)
+                place = line if experiment.flows else experiment.source.one("clock") or line
                 raise place.error(f"the virtual clock has {able}, not {name}")
         if topology.r2s:
             raise topology.r2s[0].line.error("the virtual clock has no r2s paths; use clock:real")
-    return {"clock": experiment.clock}
+    return clock
 
 
-def _flows(topology: Topology, experiment: Experiment) -> dict[str, Any]:
-    if not experiment.flows:
-        return {}
-    first = experiment.flows[0].line
-    if not topology.dual_connectivity:
-        raise first.error("flows need topoType:DualConnectivity")
+def _flows(topology: Topology, experiment: Experiment) -> list[dict[str, Any]]:
     for flow in experiment.flows:
+        if not topology.dual_connectivity:
+            raise flow.line.error("flows need topoType:DualConnectivity")
         if flow.path >= len(topology.c2r):
             raise flow.line.error(f"there is no path_c2r_{flow.path} in {topology.file}")
         if flow.mode == "dc" and topology.duplicates:
             raise flow.line.error(f"{topology.file} has split:duplicate; write dc-duplicate")
-    flows = [
+    return [
         {"mode": flow.mode, "leg": flow.path + 1, "transport": flow.transport}
         for flow in experiment.flows
     ]
-    return {"flows": flows}
 
 
 def _notes(topology: Topology, experiment: Experiment, scenario: Scenario) -> Iterator[str]:
@@ -285,7 +282,7 @@ def _notes(topology: Topology, experiment: Experiment, scenario: Scenario) -> It
     for key, owners in OWN_KEYS.items():
         if key in given and kind not in owners:
             yield given[key].says(f"ignored: only xpType:{' or '.join(owners)} has it")
-    if "mptcpEnabled" in given and experiment.mptcp and len(topology.c2r) < 2:
+    if experiment.values.get("mptcpEnabled") and len(topology.c2r) < 2:
         yield given["mptcpEnabled"].says("ignored: MPTCP here needs two c2r paths; this is TCP")
     if "congctrl" in given and not get_runner(scenario.transport).congestion_controls:
         yield given["congctrl"].says(f"ignored: xpType:{kind} has no congestion control")

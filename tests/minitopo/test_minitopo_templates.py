@@ -69,7 +69,7 @@ def test_a_trace_becomes_changes_that_carry_as_many_bits(name: str, tmp_path: Pa
     trace = tmp_path / "t.csv"
     trace.write_text("time_s,rate_mbps\n0,10\n1,20\n2,20\n3,0\n4,5\n", encoding="utf-8")
     topology = read_topology(write(tmp_path, name, f"trace={trace}"))
-    assert [change["at_s"] for change in topology.c2r[1].changes] == [1, 3, 4]
+    assert [change.at_s for change in topology.c2r[1].changes] == [1, 3, 4]
     capacity = LegDirection.check(topology.c2r[1].leg()["downlink"], "test").capacity()
     bits = [capacity.bits_between(at * 10**9, (at + 1) * 10**9) for at in range(5)]
     assert bits == [10e6, 20e6, 20e6, 1e3, 5e6]
@@ -126,7 +126,7 @@ def test_a_path_renders_a_template_of_ones_own(tmp_path: Path) -> None:
     own.write_text(OWN, encoding="utf-8")
     made = tmp_path / "topo"
     assert cli.main(["template", "render", str(own), "rate=7", "-o", str(made)]) == 0
-    assert [path.link.rate_mbps for path in read_topology(made).c2r] == [7]
+    assert [path.link["rate_mbps"] for path in read_topology(made).c2r] == [7]
 
 
 @pytest.mark.parametrize(
