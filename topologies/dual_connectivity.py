@@ -17,7 +17,7 @@ file imports Mininet and this folder only, so that `mn` can read it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -41,11 +41,7 @@ from .bearer_end import (
     neighbours,
     segment,
 )
-from .element_process import (
-    NodeElement,
-    Registered,
-    TopologyError,
-)
+from .element_process import NodeElement, Registered, TopologyError
 from .host import TestbedHost, run, words
 from .radio_link import in_json, radio_settings
 
@@ -218,8 +214,6 @@ def addDualConnectivity(  # noqa: N802 - as Mininet's own addHost, addLink
 class Gnb(TestbedHost):
     """The network's end of a bearer in a topology; the other end is the `Ue` at its links."""
 
-    partner: type[Gnb]
-
     def __init__(self, name: str, *arguments: Any, **parameters: Any) -> None:
         """Make the host with Mininet's arguments; no bearer runs yet."""
         self.dual_connectivity: DualConnectivity | None = None
@@ -234,7 +228,7 @@ class Gnb(TestbedHost):
         self.configured = True
         if isinstance(self, Ue):
             self.arguments = dual_connectivity or {}
-        other = next(_partners(self, self.partner), None)
+        other = _partner(self)
         if other is not None and other.configured and self.dual_connectivity is None:
             gnb, ue = (other, self) if isinstance(self, Ue) else (self, other)
             DualConnectivity(gnb, ue, **{"planned": True, **ue.arguments})
@@ -254,9 +248,6 @@ class Ue(Gnb):
     """
 
     arguments: Parameters
-
-
-Gnb.partner, Ue.partner = Ue, Gnb
 
 
 def find_legs(gnb: Node, ue: Node) -> list[tuple[Intf, Intf]]:
@@ -347,10 +338,9 @@ def _named(gnb: Node, ue: Node, ends: Sequence[tuple[str, str]]) -> list[tuple[I
     return [(gnb.nameToIntf[near], ue.nameToIntf[far]) for near, far in ends]
 
 
-def _partners(node: Node, partner: type[Node]) -> Iterator[Any]:
-    """Yield the hosts of class `partner` to which a host has links; a Ue is no Gnb's Gnb."""
-    wanted_ue = partner is Ue
-    for near in node.intfList():
-        for far in neighbours(near):
-            if isinstance(far.node, partner) and isinstance(far.node, Ue) == wanted_ue:
-                yield far.node
+def _partner(node: Node) -> Any:
+    """Return the other end at a host's links, of a Gnb the Ue, of a Ue the Gnb; None: no host."""
+    wants_ue = not isinstance(node, Ue)
+    hosts = (far.node for near in node.intfList() for far in neighbours(near))
+    ends = (host for host in hosts if isinstance(host, Gnb) and isinstance(host, Ue) == wants_ue)
+    return next(ends, None)

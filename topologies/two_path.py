@@ -85,7 +85,13 @@ class TwoPath(Topo):  # type: ignore[misc]
         self._ip_version = _whole("ip", ip, 4, (4, 6))
         self._dual_connectivity = _mode(mode, legs, self._ip_version, options)
         numbers = range(1, legs + 1)
-        self._add_hosts(numbers, backhaul > 0)
+        gnb = [command for leg in numbers for command in _leg_routes("gnb", leg, far="2")]
+        ue = [command for leg in numbers for command in _leg_routes("ue", leg, far="1")]
+        if backhaul:
+            gnb += [words(f"route add 10.{net}.0.0/16 via 10.4.0.1") for net in (0, 3)]
+        self._host("gnb", True, gnb, {f"gnb-leg{leg}": LEG_MTU for leg in numbers})
+        ue.append(_default("10.1.1.1"))
+        self._host("ue", True, ue, {f"ue-leg{leg}": LEG_MTU for leg in numbers})
         if backhaul:
             self._add_backhaul(range(1, backhaul + 1))
         else:
@@ -93,19 +99,22 @@ class TwoPath(Topo):  # type: ignore[misc]
             self._link("core", ("server", server_address()), ("gnb", "10.0.0.1"))
         for leg in numbers:
             self._link(f"leg{leg}", ("gnb", f"10.1.{leg}.1"), ("ue", f"10.1.{leg}.2"))
-        for leg in numbers:
-            self._link(f"lan{leg}", ("ue", f"10.2.{leg}.1"), ("client", client_address(leg)))
+        self._add_client("client", "10.2", numbers)
 
-    def _add_hosts(self, legs: range, backhaul: bool) -> None:
-        gnb = [command for leg in legs for command in _gnb_routes(leg)]
-        ue = [command for leg in legs for command in _ue_routes(leg)]
-        client = [command for leg in legs for command in _client_routes(leg)]
-        if backhaul:
-            gnb += [words(f"route add 10.{net}.0.0/16 via 10.4.0.1") for net in (0, 3)]
-        self._host("gnb", True, gnb, {f"gnb-leg{leg}": LEG_MTU for leg in legs})
-        ue.append(_default("10.1.1.1"))
-        self._host("ue", True, ue, {f"ue-leg{leg}": LEG_MTU for leg in legs})
-        self._host("client", False, [*client, _default("10.2.1.1")])
+    def _add_client(self, name: str, network: str, legs: range, of_client: str = "") -> None:
+        """Add a client with a network for each leg, and the routes to and from them."""
+        gnb, ue = (self.nodeInfo(host)["commands"] for host in ("gnb", "ue"))
+        routes: list[Command] = []
+        for leg in legs:
+            table, lan = table_of_leg(leg), f"{network}.{leg}"
+            gnb.append(words(f"route add {lan}.0/24 via 10.1.{leg}.2"))
+            ue.append(_from(f"{lan}.0/24", table))
+            routes.append(words(f"route add default via {lan}.1 dev {name}-lan{leg} table {table}"))
+            routes.append(_from(f"{lan}.2", table))
+        self._host(name, False, [*routes, _default(f"{network}.1.1")])
+        for leg in legs:
+            ends = ("ue", f"{network}.{leg}.1"), (name, f"{network}.{leg}.2")
+            self._link(f"lan{leg}", *ends, of_client=of_client)
 
     def _add_backhaul(self, links: range) -> None:
         """Add server, edge and agg, and gnb's link to agg."""
@@ -235,24 +244,11 @@ def _from(source: str, table: str, priority: int = 200) -> Command:
     return words(f"rule add from {source} table {table} priority {priority}")
 
 
-def _gnb_routes(leg: int) -> Iterable[Command]:
-    table, far = table_of_leg(leg), f"10.1.{leg}.2"
-    yield words(f"route add 10.2.{leg}.0/24 via {far}")
-    yield words(f"route add default via {far} dev gnb-leg{leg} table {table}")
+def _leg_routes(host: str, leg: int, far: str) -> Iterable[Command]:
+    """Yield the routes of a router over a leg, whose other end has the address `far` there."""
+    gateway = f"10.1.{leg}.{far} dev {host}-leg{leg}"
+    yield words(f"route add default via {gateway} table {table_of_leg(leg)}")
     yield _marked(leg)
-
-
-def _ue_routes(leg: int) -> Iterable[Command]:
-    table = table_of_leg(leg)
-    yield words(f"route add default via 10.1.{leg}.1 dev ue-leg{leg} table {table}")
-    yield _marked(leg)
-    yield _from(f"10.2.{leg}.0/24", table)
-
-
-def _client_routes(leg: int) -> Iterable[Command]:
-    table = table_of_leg(leg)
-    yield words(f"route add default via 10.2.{leg}.1 dev client-lan{leg} table {table}")
-    yield _from(client_address(leg), table)
 
 
 def _server_routes(link: int) -> Iterable[Command]:
@@ -298,26 +294,9 @@ class ManyClients(TwoPath):
         super().build(legs, ip=ip)
         self.nodeInfo("ue")["commands"].append(_local_rule("10.2.0.0/16"))
         for client in range(2, clients + 1):
-            self._add_client(client, range(1, legs + 1))
-
-    def _add_client(self, client: int, legs: range) -> None:
-        name, network = f"client{client}", f"10.{100 + client}"
-        routes = []
-        for leg in legs:
-            table, lan = table_of_leg(leg), f"{network}.{leg}"
-            device = f"dev {name}-lan{leg}"
-            routes.append(words(f"route add default via {lan}.1 {device} table {table}"))
-            routes.append(words(f"rule add from {lan}.2 table {table} priority 200"))
-        self._host(name, False, [*routes, words(f"route add default via {network}.1.1")])
-        self.nodeInfo("ue")["commands"].append(_local_rule(f"{network}.0.0/16"))
-        for leg in legs:
-            lan = f"{network}.{leg}"
-            to_client = words(f"route add {lan}.0/24 via 10.1.{leg}.2")
-            by_leg = words(f"rule add from {lan}.0/24 table {table_of_leg(leg)} priority 200")
-            self.nodeInfo("gnb")["commands"].append(to_client)
-            self.nodeInfo("ue")["commands"].append(by_leg)
-            ends = ("ue", f"{lan}.1"), (name, f"{lan}.2")
-            self._link(f"lan{leg}", *ends, of_client=f"c{client}")
+            network = f"10.{100 + client}"
+            self._add_client(f"client{client}", network, range(1, legs + 1), f"c{client}")
+            self.nodeInfo("ue")["commands"].append(_local_rule(f"{network}.0.0/16"))
 
 
 def _local_rule(network: str) -> Command:

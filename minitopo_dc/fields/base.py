@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
 from functools import cache
 from inspect import Signature
 from pathlib import Path
@@ -26,6 +27,7 @@ from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.fields.yaml_text import dump_yaml, parse_yaml
 from minitopo_dc.files import read_text, write_whole
 from minitopo_dc.numbers import QUANTITIES, Quantity, in_field_unit, is_plain, quantity_of
+from minitopo_dc.units import NS_PER_MS
 
 MAX_BYTES = 2_000_000
 """The most bytes of a YAML file: as many as its characters may have in UTF-8."""
@@ -37,6 +39,10 @@ MAX_WORDS = 1000
 """The most characters of what is said of a field."""
 MAX_QUOTED = 200
 """The most characters of a value in a message."""
+
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 class SettingsError(InputError):
@@ -224,6 +230,33 @@ class Settings(BaseModel):
 
 
 AnySettings = TypeVar("AnySettings", bound=Settings)
+Core = TypeVar("Core", bound="DataclassInstance")
+
+
+def core_object(kind: type[Core], settings: Settings, **own: Any) -> Core:
+    """Return an object of a core (a dataclass) that settings stand for, in the core's units.
+
+    Times become whole ns (`delay_ms` is `delay_ns`), rates whole bit/s (`rate_mbps`, `rate_bps`),
+    percentages shares of 1 (`load_percent`, `load`). What the core has under a field's own name is
+    that as it is; `own` has what is neither.
+    """
+    names, made = {field.name for field in fields(kind)} - own.keys(), {}
+    for name, value in settings:
+        stem, _, unit = name.rpartition("_")
+        suffix, convert = _CORE_UNITS.get(unit, ("", None))
+        if name in names:
+            made[name] = value
+        elif convert is not None and f"{stem}{suffix}" in names:
+            made[f"{stem}{suffix}"] = None if value is None else convert(value)
+    return kind(**made, **own)
+
+
+_CORE_UNITS: dict[str, tuple[str, Callable[[float], float]]] = {
+    "ms": ("_ns", lambda value: round(value * NS_PER_MS)),
+    "mbps": ("_bps", lambda value: round(value * 1e6)),
+    "percent": ("", lambda value: value / 100),
+}
+"""By the end of a field's name: that of the core's, and its value there."""
 
 
 def given(settings: Settings) -> dict[str, Any]:
@@ -373,31 +406,28 @@ WORDS: Final[dict[str, str]] = {
     "greater_than_equal": "{input}; allowed: {ge} or more",
     "less_than": "{input}; allowed: below {lt}",
     "less_than_equal": "{input}; allowed: {le} or less",
-    "literal_error": "{input}; allowed: {expected}",
-    "enum": "{input}; allowed: {expected}",
-    "int_type": "{input} is no whole number",
-    "int_parsing": "{input} is no whole number",
-    "int_from_float": "{input} is no whole number",
+    **dict.fromkeys(("literal_error", "enum"), "{input}; allowed: {expected}"),
+    **{f"int_{why}": "{input} is no whole number" for why in ("type", "parsing", "from_float")},
     "int_parsing_size": "{input} is too large",
-    "float_type": "{input} is no number",
-    "float_parsing": "{input} is no number",
+    **dict.fromkeys(("float_type", "float_parsing"), "{input} is no number"),
     "finite_number": "{input} is not finite",
-    "bool_type": "{input} is neither true nor false",
-    "bool_parsing": "{input} is neither true nor false",
+    **dict.fromkeys(("bool_type", "bool_parsing"), "{input} is neither true nor false"),
     "string_type": "{input} is no text",
     "path_type": "{input} is no path",
-    "list_type": "{input} is no list",
-    "tuple_type": "{input} is no list",
-    "dict_type": "{input} is no mapping of names to values",
-    "mapping_type": "{input} is no mapping of names to values",
-    "model_type": "{input} is no mapping of fields to values",
-    "model_attributes_type": "{input} is no mapping of fields to values",
+    **dict.fromkeys(("list_type", "tuple_type"), "{input} is no list"),
+    **{f"{kind}_type": "{input} is no mapping of names to values" for kind in ("dict", "mapping")},
+    **dict.fromkeys(
+        ("model_type", "model_attributes_type"), "{input} is no mapping of fields to values"
+    ),
     "too_short": "has {actual_length} items; allowed: {min_length} or more",
     "too_long": "has too many items; allowed: {max_length} at most",
     "string_too_short": "{input} is too short; allowed: {min_length} characters or more",
     "string_too_long": "{input} is too long; allowed: {max_length} characters at most",
-    **{f"ip_{kind}_address": "{input} is no IP address" for kind in ("any", "v4", "v6")},
-    **{f"ip_{kind}_network": "{input} is no IP network" for kind in ("any", "v4", "v6")},
+    **{
+        f"ip_{kind}_{what}": f"{{input}} is no IP {what}"
+        for kind in ("any", "v4", "v6")
+        for what in ("address", "network")
+    },
     "invalid_key": "{input}: a name is a text",
     "is_instance_of": "{input} is of another kind",
     "recursion_loop": "holds itself",

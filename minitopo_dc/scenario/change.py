@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from minitopo_dc.fields.base import LeftOut, Settings
+from minitopo_dc.fields.base import LeftOut, Settings, core_object
 from minitopo_dc.fields.ranges import (
     Factor,
     Milliseconds,
@@ -121,14 +121,7 @@ class HandoverSettings(Settings):
     def rule(self) -> HandoverRule:
         """Return the handover rule; case `sp` (single path) has none."""
         assert self.case != "sp"
-        return HandoverRule(
-            most=self.case,
-            time_to_trigger_s=self.time_to_trigger_s,
-            hysteresis=self.hysteresis,
-            overlap_s=self.overlap_s,
-            give_up_s=self.give_up_s,
-            keep=self.former == "backup",
-        )
+        return core_object(HandoverRule, self, most=self.case, keep=self.former == "backup")
 
 
 Outage = tuple[Moment, MomentAbove]

@@ -15,7 +15,7 @@ from pydantic import (
 )
 from pydantic_core import core_schema
 
-from minitopo_dc.fields.base import LeftOut, Settings, given, not_given
+from minitopo_dc.fields.base import LeftOut, Settings, core_object, given, not_given
 from minitopo_dc.fields.ranges import (
     MAX_DELAY_MS,
     Bytes,
@@ -111,13 +111,12 @@ class DrxSettings(Settings):
 
     def parameters(self) -> Drx:
         """Return the parameters of the leg's core; ValueError if cycles are too short."""
-        cycles = self.on_ms, self.inactivity_ms, self.cycle_ms, self.short_cycle_ms
-        on, inactivity, cycle, short = (round(value * NS_PER_MS) for value in cycles)
-        if min(cycle, short or cycle) < on:
+        short = self.short_cycle_ms
+        if min(self.cycle_ms, short or self.cycle_ms) < self.on_ms:
             raise ValueError(f"cycle_ms, short_cycle_ms: allowed: {self.on_ms:g}, on_ms, or more")
         if bool(short) != bool(self.short_cycles):
             raise ValueError("short_cycle_ms, short_cycles: allowed: both, or neither")
-        return Drx(on, inactivity, cycle, short, self.short_cycles)
+        return core_object(Drx, self, short_ns=round(short * NS_PER_MS))
 
 
 class RlcSettings(Settings):
@@ -197,23 +196,9 @@ class RlcSettings(Settings):
 
     def parameters(self) -> RlcParameters:
         """Return the RLC parameters for the leg's core."""
-        return RlcParameters(
-            mode=self.mode,
-            slot_ns=round(self.slot_ms * NS_PER_MS),
-            block_error=self.block_error_percent / 100,
-            harq_rtt_ns=round(self.harq_rtt_ms * NS_PER_MS),
-            harq_retransmissions=self.harq_retransmissions,
-            status_ns=round(self.status_ms * NS_PER_MS),
-            status_prohibit_ns=round(self.status_prohibit_ms * NS_PER_MS),
-            max_retx_threshold=self.max_retx_threshold,
-            in_order=self.in_order,
-            discard_ns=self.discard_ms.ns,
-            tdd=self.pattern(),
-            phase_ns=round(self.phase_ms * NS_PER_MS),
-            sr_ns=round(self.sr_ms * NS_PER_MS),
-            drx=None if self.drx is None else self.drx.parameters(),
-            header_bytes=self.header_bytes,
-        )
+        drx = None if self.drx is None else self.drx.parameters()
+        own = {"discard_ns": self.discard_ms.ns, "tdd": self.pattern(), "drx": drx}
+        return core_object(RlcParameters, self, **own)
 
 
 _WIFI = WifiParameters()
@@ -235,10 +220,6 @@ class ErrorBurstSettings(Settings):
     """The probability to go from Bad to Good."""
     bad_percent: Percent = 100.0
     """The percentage of transmissions of MPDUs that fail in Bad; by default all, as Gilbert's."""
-
-    def bursts(self) -> ErrorBursts:
-        """Return the error bursts for the leg's core."""
-        return ErrorBursts(self.p, self.r, self.bad_percent / 100)
 
 
 class WiredSettings(Settings):
@@ -280,20 +261,8 @@ class WifiHop(Settings):
 
     def parameters(self) -> WifiParameters:
         """Return the WiFi parameters for the leg's core."""
-        return WifiParameters(
-            rate_bps=round(self.rate_mbps * 1e6),
-            aggregation=self.aggregation,
-            max_mpdus=self.max_mpdus,
-            max_bytes=self.max_bytes,
-            ppdu_ns=round(self.ppdu_ms * NS_PER_MS),
-            amsdu_bytes=self.amsdu_bytes,
-            amsdu_wait_ns=round(self.amsdu_wait_ms * NS_PER_MS),
-            mpdu_error=self.mpdu_error_percent / 100,
-            error_bursts=self.error_bursts.bursts() if self.error_bursts else None,
-            retries=self.retries,
-            load=self.load_percent / 100,
-            stations=self.stations,
-        )
+        bursts = self.error_bursts and core_object(ErrorBursts, self.error_bursts)
+        return core_object(WifiParameters, self, error_bursts=bursts)
 
 
 class WifiSettings(WifiHop):

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise, takewhile
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypedDict
+from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar
 
 from pydantic import AfterValidator, Field, ModelWrapValidatorHandler, model_validator
 
@@ -332,8 +332,7 @@ class LegDirection(Settings):
             return self.wifi.capacity()
         if self.rate_mbps is not None:
             return make_capacity(round(self.rate_mbps * 1e6), self.end)
-        assert self.trace is not None
-        trace = _read(self.trace, self.trace_column, self.trace_time_column)
+        trace = self._rates_read()
         if self.trace_mean_mbps is not None:
             try:
                 trace = scaled_to_mean(trace, round(self.trace_mean_mbps * 1e6))
@@ -388,7 +387,7 @@ class LegDirection(Settings):
         """
         traces: list[Trace | DelayTrace] = []
         if self.trace is not None:
-            traces.append(_read(self.trace, self.trace_column, self.trace_time_column))
+            traces.append(self._rates_read())
         if self.delay_trace is not None:
             traces.append(self._delays_read())
         yield from filter(None, map(doubts, traces))
@@ -452,12 +451,15 @@ class LegDirection(Settings):
         trace = self._delays_read()
         return trace.steps(self.delay_between, self.end, round(self.offset_s * NS_PER_S))
 
+    def _rates_read(self) -> Trace:
+        assert self.trace is not None
+        columns = {"column": self.trace_column, "time_column": self.trace_time_column}
+        return _read(_rates, self.trace, **columns)
+
     def _delays_read(self) -> DelayTrace:
         assert self.delay_trace is not None
-        with _named(self.delay_trace):
-            age = self.delay_trace.stat().st_mtime_ns
-            columns = self.delay_column, self.delay_time_column
-            return _delays_once(self.delay_trace, *columns, self.delay_is, age)
+        columns = {"column": self.delay_column, "time_column": self.delay_time_column}
+        return _read(read_delays, self.delay_trace, **columns, kind=self.delay_is)
 
     def _delay_of(self, mean: int) -> DelayModel:
         spread = round(self.jitter_ms * NS_PER_MS)
@@ -541,9 +543,29 @@ class LegDirection(Settings):
         return make(parameters, self.capacity(), random.Random(seed), rlc)
 
 
-def _read(trace: Path, column: str, time_column: str | None) -> Trace:
-    with _named(trace):
-        return _read_once(trace, column, time_column, trace.stat().st_mtime_ns)
+Kind = TypeVar("Kind", Trace, DelayTrace)
+
+
+def _read(read: Callable[..., Kind], path: Path, **columns: str | None) -> Kind:
+    """Return what a file holds, from the cache while it has not changed.
+
+    A campaign has the same traces in hundreds of scenarios.
+    """
+    with _named(path):
+        made: Kind = _read_once(read, path, path.stat().st_mtime_ns, **columns)
+        return made
+
+
+@lru_cache(maxsize=128)
+def _read_once(read: Callable[..., Kind], path: Path, _changed: int, **columns: str | None) -> Kind:
+    return read(path, **columns)
+
+
+def _rates(path: Path, column: str, time_column: str | None) -> Trace:
+    made = read_trace(path, column=column, time_column=time_column)
+    if made.duration_ns < SHORTEST_NS:
+        raise TraceError(path, 0, f"the trace lasts {made.duration_ns} ns", "1 ms or more")
+    return made
 
 
 @contextmanager
@@ -555,18 +577,6 @@ def _named(trace: Path) -> Iterator[None]:
         raise NoTraceError(f"trace {quoted(trace)}: {error.strerror}") from None
 
 
-@lru_cache(maxsize=64)
-def _read_once(trace: Path, column: str, time_column: str | None, _changed: int) -> Trace:
-    """Read a trace, or return it from the cache when its file has not changed.
-
-    A campaign has the same traces in hundreds of scenarios.
-    """
-    made = read_trace(trace, column=column, time_column=time_column)
-    if made.duration_ns < SHORTEST_NS:
-        raise TraceError(trace, 0, f"the trace lasts {made.duration_ns} ns", "1 ms or more")
-    return made
-
-
 @lru_cache(maxsize=256)
 def _open_once(
     radio: LegDirection, _changed: int | None
@@ -575,10 +585,3 @@ def _open_once(
     cuts, shares = radio.shares()
     # Where it is a whole number, as it mostly is, a product takes a tenth of a fraction's time.
     return radio.capacity(), cuts, [int(it) if it.denominator == 1 else it for it in shares]
-
-
-@lru_cache(maxsize=64)
-def _delays_once(
-    path: Path, column: str | None, time_column: str | None, kind: DelayIs | None, _changed: int
-) -> DelayTrace:
-    return read_delays(path, column=column, time_column=time_column, kind=kind)

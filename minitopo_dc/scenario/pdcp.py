@@ -12,7 +12,7 @@ from pydantic import (
     model_validator,
 )
 
-from minitopo_dc.fields.base import LeftOut, Settings, given, not_given
+from minitopo_dc.fields.base import LeftOut, Settings, core_object, given, not_given
 from minitopo_dc.fields.ranges import (
     ECHO_MS,
     REPORT_MS,
@@ -82,16 +82,13 @@ class DuplicationSettings(Settings):
 
     def rule(self) -> DuplicationRule:
         """Return the duplication rule for the PDCP core."""
-        deadline = self.deadline_ms
-        return DuplicationRule(
+        return core_object(
+            DuplicationRule,
+            self,
             handshake="handshake" in self.packets,
             ack="ack" in self.packets,
             small_bytes=self.small_bytes or SMALL_BYTES,
-            below_bytes=self.below_bytes,
             dscp=frozenset(self.dscp),
-            retransmissions=self.retransmissions,
-            loss_percent=self.loss_percent,
-            deadline_ns=None if deadline is None else round(deadline * NS_PER_MS),
         )
 
 

@@ -73,9 +73,9 @@ def test_a_checkout_that_cannot_be_imported_is_named_with_its_error(tmp_path: Pa
 WRONG = {
     ("topoType:Star\n", "xpType:ping\n"): "topo0:1: topoType: 'Star'; this Minitopo has Dual",
     (TWO_PATHS, "xpType:vlc\n"): "xp1:1: xpType: 'vlc'; this Minitopo has before, broken",
-    (DUAL + "batch:0\n", "xpType:ping\n"): "topo2:4: batch: batch 0 is out of range",
+    (DUAL + "batch:0\n", "xpType:ping\n"): "topo2:4: batch: bearer: batch: 0; allowed: 1 to ",
     (DUAL, "xpType:mptcp\n"): "xp3:1: xpType: mptcp needs several paths",
-    (TWO_PATHS, "xpType:tcp\nfile_size:0\n"): "xp4:2: file_size: file_size 0",
+    (TWO_PATHS, "xpType:tcp\nfile_size:0\n"): "xp4:2: file_size: 0 is out of range; allowed: 1 to ",
     ("path_c2r_0:1,1,1\n", "xpType:tcp\n"): "topo5: no topoType",
 }
 
