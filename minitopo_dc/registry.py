@@ -109,8 +109,6 @@ class Registry(Generic[T]):
         self._found: dict[str, T] = {}
         TABLES[what] = self._found
         self._complete = False
-        self._names: tuple[str, ...] = ()
-        """A cache, as campaigns ask thousands of times."""
 
     def add(self, name: str, thing: T) -> None:
         """Register a thing under a name.
@@ -148,11 +146,9 @@ class Registry(Generic[T]):
             except BaseException:
                 self._complete = False
                 raise
-        if self._found.keys() != set(self._names):
-            places = {module: place for place, module in enumerate(self._built_in)}
-            order = {name: places.get(_module(it), len(places)) for name, it in self._found.items()}
-            self._names = tuple(sorted(order, key=order.__getitem__))
-        return self._names
+        places = {module: place for place, module in enumerate(self._built_in)}
+        order = {name: places.get(_module(it), len(places)) for name, it in self._found.items()}
+        return tuple(sorted(order, key=order.__getitem__))
 
     def get(self, name: str) -> T:
         """Return the thing that is registered under a name.

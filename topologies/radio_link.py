@@ -24,8 +24,6 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from decimal import Decimal
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -106,13 +104,10 @@ def plain(value: Any) -> Any:
 def number(value: Any) -> float:
     """Return the number that a value or a text in digits is, NaN if it is none; a bool is none."""
     value = plain(value)
-    if isinstance(value, str):
-        return float(value) if _NUMBER.fullmatch(value.strip()) else math.nan
-    if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
-        return math.nan
+    is_other = isinstance(value, str) and not _NUMBER.fullmatch(value.strip())
     try:
-        return float(value)
-    except (ValueError, OverflowError):  # a signalling NaN; too large
+        return math.nan if is_other or isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):  # none at all, a signalling NaN, too large
         return math.nan
 
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cffi import FFI
 
@@ -52,15 +53,11 @@ def make(
         BuildError: it cannot be made.
     """
     here = extension.find()
-    if here is not None and loading_error(extension.module, here) is None:
+    if here is not None and _works(extension, here):
         return here
     with build_lock(extension.build_directory()) as cache:
         target = cache / extension.file_name()
-        if (
-            target.exists()
-            and is_intact(target)
-            and loading_error(extension.module, target) is None
-        ):
+        if is_intact(target) and _works(extension, target):
             return target  # made by another while we waited
         with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=cache) as scratch:
             made = compile_into(cache, Path(scratch))
@@ -70,6 +67,10 @@ def make(
             put(made, target)
         remove_others(cache, {target.parent, cache / LOCK, *(cache / name for name in kept)})
         return target
+
+
+def _works(extension: Extension, file: Path) -> bool:
+    return loading_error(extension.module, file) is None
 
 
 LOCK = "lock"
@@ -119,14 +120,7 @@ def loading_error(module: str, extension: Path) -> str | None:
         f"s = u.spec_from_file_location({module!r}, sys.argv[1]); "
         "s.loader.exec_module(u.module_from_spec(s))"
     )
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", program, str(extension)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
+    done = _done([sys.executable, "-P", "-c", program, str(extension)])
     words = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
     return words[-1] if done.returncode else None
 
@@ -205,21 +199,18 @@ def run(
     Raises:
         BuildError: it failed; with what it said of errors, else its last words.
     """
-    done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-        cwd=directory,
-        env=None if environment is None else {**os.environ, **environment},
-    )
+    done = _done(command, cwd=directory, env={**os.environ, **(environment or {})})
     if done.returncode:
         words = (done.stderr or done.stdout).strip().splitlines()
         said = [line.strip() for line in words if "error" in line.lower()] or words[-3:]
         end = f"exit code {done.returncode}"
         raise BuildError(f"{what}: {' | '.join(said[:3]) or end}")
+
+
+def _done(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, without input, and return what it said."""
+    options |= {"stdin": subprocess.DEVNULL, "capture_output": True}
+    return subprocess.run(command, check=False, encoding="utf-8", errors="replace", **options)
 
 
 @dataclass(frozen=True)

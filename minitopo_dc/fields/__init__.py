@@ -1,34 +1,8 @@
 """The ground of all settings: checked fields with units and ranges, paths, YAML files."""
 
-from minitopo_dc.fields.base import LeftOut, Settings, SettingsError, read_yaml
-from minitopo_dc.fields.path_schedule import (
-    ACTIONS,
-    PathAction,
-    PathChange,
-    PathChangeError,
-    PathEvent,
-    PathPlan,
-    PathSchedule,
-    PathStatus,
-    parse_path_words,
-)
-from minitopo_dc.fields.ranges import OPPOSITE, Direction, IpVersion
+from __future__ import annotations
 
-__all__ = [
-    "ACTIONS",
-    "OPPOSITE",
-    "Direction",
-    "IpVersion",
-    "LeftOut",
-    "PathAction",
-    "PathChange",
-    "PathChangeError",
-    "PathEvent",
-    "PathPlan",
-    "PathSchedule",
-    "PathStatus",
-    "Settings",
-    "SettingsError",
-    "parse_path_words",
-    "read_yaml",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+"""The names of `minitopo_dc.fields`, each with the module that has it."""

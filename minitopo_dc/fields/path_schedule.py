@@ -7,6 +7,7 @@ its address closes it, MP_PRIO makes it a backup or not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -296,6 +297,8 @@ def _listed(legs: Sequence[int] | dict[int, PathStatus]) -> str:
 
 
 FORM = f"LEG[,LEG...] [SECONDS:{'|'.join(ACTIONS)}:LEG ...]"
+LEGS = re.compile(r"[0-9]+(,[0-9]+)*")
+CHANGE = re.compile(rf"(?P<at_s>[^:]*):(?P<action>{'|'.join(ACTIONS)}):(?P<leg>[0-9]+)")
 
 
 def parse_path_words(words: Sequence[str], source: str, *, first: int = 1) -> PathSchedule:
@@ -309,24 +312,13 @@ def parse_path_words(words: Sequence[str], source: str, *, first: int = 1) -> Pa
     Raises:
         SettingsError: a word has another form, or the schedule cannot be kept.
     """
-    initial, *changes = words
-    values = {
-        "initial": [leg - first + 1 for leg in _legs(initial, source)],
-        "schedule": [_change(word, source, first) for word in changes],
-    }
-    return PathSchedule.check(values, source)
-
-
-def _legs(word: str, source: str) -> Iterator[int]:
-    for part in word.split(","):
-        if not part.isdecimal():
-            raise SettingsError(f"{source}: {word!r} is no list of legs; write {FORM}")
-        yield int(part)
-
-
-def _change(word: str, source: str, first: int) -> dict[str, float | str]:
-    at_s, _, rest = word.partition(":")
-    action, _, leg = rest.partition(":")
-    if action not in ACTIONS or not leg.isdecimal():
-        raise SettingsError(f"{source}: {word!r} is no change of a path; write {FORM}")
-    return {"at_s": at_s, action: int(leg) - first + 1}
+    initial, changes = words[0], []
+    if not LEGS.fullmatch(initial):
+        raise SettingsError(f"{source}: {initial!r} is no list of legs; write {FORM}")
+    for word in words[1:]:
+        match = CHANGE.fullmatch(word)
+        if match is None:
+            raise SettingsError(f"{source}: {word!r} is no change of a path; write {FORM}")
+        changes.append({"at_s": match["at_s"], match["action"]: int(match["leg"]) - first + 1})
+    legs = [int(leg) - first + 1 for leg in initial.split(",")]
+    return PathSchedule.check({"initial": legs, "schedule": changes}, source)

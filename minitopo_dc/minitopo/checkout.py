@@ -14,7 +14,6 @@ import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from minitopo_dc.fields import SettingsError
@@ -40,51 +39,30 @@ from minitopo_dc.topologies.two_path import TwoPath
 FILES = ("core/topo.py", "core/experiment.py", "topos", "experiments", "mininet_builder.py")
 
 
-@dataclass(frozen=True)
 class Checkout:
-    """A Minitopo directory whose `core` is imported, while its registries are not yet.
+    """A Minitopo directory, whose modules are imported when they are asked for.
 
     `topos` and `experiments` fill their registries when they are imported, from the subclasses that
-    exist then: those of this project have to be made before.
+    exist then: those of this project have to be made before, from the classes of `core`.
     """
 
-    directory: Path
-    topo: ModuleType
-    experiment: ModuleType
-
-    @classmethod
-    def open(cls, directory: Path) -> Checkout:
-        """Import `core`; raise SettingsError when the directory holds no Minitopo."""
-        root = directory.resolve()
+    def __init__(self, directory: Path) -> None:
+        """Find the modules; raise SettingsError when the directory holds no Minitopo."""
+        self._root = directory.resolve()
         for name in FILES:
-            if not (root / name).exists():
+            if not (self._root / name).exists():
                 raise SettingsError(f"--minitopo {directory}: no {name}: not a Minitopo checkout")
-        sys.path.insert(0, str(root))
-        return cls(root, _imported(root, "core.topo"), _imported(root, "core.experiment"))
+        sys.path.insert(0, str(self._root))
 
-    def topologies(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the registries of Topo and TopoConfig classes, by name."""
-        module = _imported(self.directory, "topos")
-        return module.TOPOS, module.TOPO_CONFIGS
-
-    def experiments(self) -> dict[str, Any]:
-        """Return the registry of Experiment classes, by name."""
-        return dict(_imported(self.directory, "experiments").EXPERIMENTS)
-
-    def builder(self) -> Any:
-        """Return a new network builder of the checkout."""
-        return _imported(self.directory, "mininet_builder").MininetBuilder()
-
-
-def _imported(root: Path, name: str) -> ModuleType:
-    """Import a module from the checkout, and from nowhere else that has this common name."""
-    try:
-        module = importlib.import_module(name)
-    except Exception as error:
-        raise SettingsError(f"--minitopo {root}: {name}: {error!r}") from error
-    if root not in Path(module.__file__ or "").resolve().parents:
-        raise SettingsError(f"--minitopo {root}: {name} comes from {module.__file__}")
-    return module
+    def module(self, name: str) -> Any:
+        """Import a module from the checkout, and from nowhere else that has this common name."""
+        try:
+            module = importlib.import_module(name)
+        except Exception as error:
+            raise SettingsError(f"--minitopo {self._root}: {name}: {error!r}") from error
+        if self._root not in Path(module.__file__ or "").resolve().parents:
+            raise SettingsError(f"--minitopo {self._root}: {name} comes from {module.__file__}")
+        return module
 
 
 ENDS = ("server", "client")
@@ -318,14 +296,13 @@ def make_classes(checkout: Checkout, context: Context) -> dict[str, type]:
     It has to be called before the checkout's registries are built. The checkout's base classes know
     their subclasses only as long as these are referenced: the context's owner holds them.
     """
-    shared = {"context": context}
-    named = {**shared, "NAME": DUAL_CONNECTIVITY}
+    core, experiment = checkout.module("core.topo"), checkout.module("core.experiment")
+    named = {"context": context, "NAME": DUAL_CONNECTIVITY}
     classes: dict[str, type] = {
-        "topo": type("DualConnectivityTopo", (TopoMixin, checkout.topo.Topo), named),
-        "config": type("DualConnectivityConfig", (ConfigMixin, checkout.topo.TopoConfig), named),
+        "topo": type("DualConnectivityTopo", (TopoMixin, core.Topo), named),
+        "config": type("DualConnectivityConfig", (ConfigMixin, core.TopoConfig), named),
     }
     for name in runner_names():
-        members = {**shared, "NAME": name}
-        bases = (ExperimentMixin, checkout.experiment.Experiment)
-        classes[name] = type(f"Experiment_{name}", bases, members)
+        bases = (ExperimentMixin, experiment.Experiment)
+        classes[name] = type(f"Experiment_{name}", bases, {**named, "NAME": name})
     return classes

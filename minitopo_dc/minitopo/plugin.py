@@ -18,7 +18,7 @@ from typing import Any
 from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.minitopo.checkout import Checkout, Context, make_classes
 from minitopo_dc.minitopo.experiment import NONE
-from minitopo_dc.minitopo.lines import ParameterFile
+from minitopo_dc.minitopo.lines import Line, ParameterFile
 from minitopo_dc.minitopo.mapping import MinitopoRun, paths_scenario, read_minitopo
 from minitopo_dc.minitopo.path_parameters import PATH_AT
 from minitopo_dc.minitopo.topology import (
@@ -61,24 +61,27 @@ class CheckoutRun:
         """
         self._topology = topology.resolve()
         self._experiment = None if experiment is None else experiment.resolve()
-        self._topology_type = _value(self._topology, "topoType")
+        self._topology_type = _needed(self._topology, "topoType").value
         if ip_version == 6 and self._topology_type != DUAL_CONNECTIVITY:
             raise SettingsError(f"--ip 6: allowed with topoType:{DUAL_CONNECTIVITY}")
         # This is Minitopo's own default, with its own command line.
-        self._experiment_type = _value(self._experiment, "xpType") if self._experiment else NONE
+        self._experiment_type = NONE
+        if self._experiment is not None:
+            self._experiment_type = _needed(self._experiment, "xpType").value
         read = self._read()
         self.notes = (*(read.notes if read else ()), *self._topology_notes())
-        self._checkout = Checkout.open(checkout)
+        self._checkout = Checkout(checkout)
         version = {"ip_version": ip_version}
         self._context = Context(read.scenario.model_copy(update=version) if read else None)
         self._ours = make_classes(self._checkout, self._context)
-        self._topos, self._configs = self._checkout.topologies()
-        self._experiments = self._checkout.experiments()
+        topos = self._checkout.module("topos")
+        self._topos, self._configs = topos.TOPOS, topos.TOPO_CONFIGS
+        self._experiments = dict(self._checkout.module("experiments").EXPERIMENTS)
         if self._is_ours(self._experiment_type):
             self._experiments[self._experiment_type] = self._ours[self._experiment_type]
-        _known(self._topology, "topoType", self._topology_type, self._topos)
+        _needed(self._topology, "topoType", self._topos)
         if self._experiment is not None:
-            _known(self._experiment, "xpType", self._experiment_type, self._experiments)
+            _needed(self._experiment, "xpType", self._experiments)
 
     def run(self, directory: Path) -> RunResult | None:
         """Run the experiment; everything it makes goes to `directory`, which exists.
@@ -136,11 +139,10 @@ class CheckoutRun:
                 "Minitopo's changes take away the delay and the loss that they do not name "
                 "(docs/minitopo.md)"
             )
-        for line in file.lines:
-            if line.key.startswith(tuple(DETAILS)) or line.key == "seed":
-                yield line.says("ignored: Minitopo's own topologies have none")
-            elif line.key.startswith(PATH_AT) and not self._is_ours(self._experiment_type):
-                yield line.says("ignored: Minitopo's own experiments have none")
+        for line in file.all(*DETAILS, "seed"):
+            yield line.says("ignored: Minitopo's own topologies have none")
+        for line in file.all(PATH_AT) if not self._is_ours(self._experiment_type) else ():
+            yield line.says("ignored: Minitopo's own experiments have none")
 
     def _is_ours(self, experiment: str) -> bool:
         """Return whether this project makes the experiment of a type.
@@ -152,8 +154,10 @@ class CheckoutRun:
         return experiment in runner_names()
 
     def _run(self) -> None:
-        parameters = self._checkout.topo.TopoParameter(str(self._readable_topology()))
-        builder = self._checkout.builder()
+        parameters = self._checkout.module("core.topo").TopoParameter(
+            str(self._readable_topology())
+        )
+        builder = self._checkout.module("mininet_builder").MininetBuilder()
         topo = self._topos[self._topology_type](builder, parameters)
         config = self._configs[self._topology_type](topo, parameters)
         _check_machine(topo)
@@ -178,13 +182,12 @@ class CheckoutRun:
         Minitopo's reader makes of a repeated key a list, which it cannot use, and takes a key that
         begins with `path` for a path. On its own topologies it makes the changes itself.
         """
-        ours: tuple[str, ...] = (PATH_AT,)
-        if self._topology_type == DUAL_CONNECTIVITY:
-            ours = (PATH_AT, NETEM_AT)
-        lines = ParameterFile.read(self._topology).lines
-        if not any(line.key.startswith(ours) for line in lines):
+        is_ours = self._topology_type == DUAL_CONNECTIVITY
+        file = ParameterFile.read(self._topology)
+        ours = file.all(PATH_AT, *((NETEM_AT,) if is_ours else ()))
+        if not ours:
             return self._topology
-        kept = [f"{line.key}:{line.value}" for line in lines if not line.key.startswith(ours)]
+        kept = [f"{line.key}:{line.value}" for line in file.lines if line not in ours]
         path = self._context.directory / "topology"
         path.write_text("\n".join(kept) + "\n", encoding="utf-8")
         return path
@@ -223,15 +226,11 @@ def _perform(experiment: Any) -> None:
         raise
 
 
-def _value(path: Path, key: str) -> str:
+def _needed(path: Path, key: str, registry: Mapping[str, Any] | None = None) -> Line:
+    """Return the line of a key; SettingsError: there is none, or its value is in no registry."""
     line = ParameterFile.read(path).one(key)
     if line is None:
         raise SettingsError(f"{path}: no {key}")
-    return line.value
-
-
-def _known(path: Path, key: str, name: str, registry: Mapping[str, Any]) -> None:
-    if name not in registry:
-        line = ParameterFile.read(path).one(key)
-        assert line is not None
-        raise line.error(f"{name!r}; this Minitopo has {', '.join(sorted(registry))}")
+    if registry is not None and line.value not in registry:
+        raise line.error(f"{line.value!r}; this Minitopo has {', '.join(sorted(registry))}")
+    return line

@@ -15,7 +15,7 @@ from minitopo_dc.scenario import (
     Leg,
     ResolvedFlow,
     Scenario,
-    check_kernel_bearer,
+    check_unseen_legs,
     kernel_rates,
     resolve_scenario,
 )
@@ -199,7 +199,7 @@ def check_real(scenario: Scenario) -> None:
     for direction, where in ways:
         for _, bearer in bearers_of(flows, direction, scenario.ip_version, legs):
             try:
-                check_kernel_bearer(bearer["pdcp"], len(bearer["legs"]))
+                check_unseen_legs(bearer["pdcp"], len(bearer["legs"]), of_kernel=True)
             except SettingsError as error:
                 raise SettingsError(f"{where}{error}") from None
 

@@ -2,8 +2,7 @@ from .cell import BackgroundSettings as BackgroundSettings
 from .cell import CellSettings as CellSettings
 from .change import HandoverSettings as HandoverSettings
 from .change import LegChange as LegChange
-from .checks import check_kernel_bearer as check_kernel_bearer
-from .checks import check_wire_bearer as check_wire_bearer
+from .checks import check_unseen_legs as check_unseen_legs
 from .checks import kernel_rates as kernel_rates
 from .flow import DUAL_CONNECTIVITY as DUAL_CONNECTIVITY
 from .flow import FlowMode as FlowMode

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -25,6 +25,7 @@ PRB: Final[Mapping[tuple[bool, int], Mapping[int, int]]] = {
 }
 """Resource blocks of a width in MHz, by whether the band is in FR2 and its subcarrier spacing in
 kHz (TS 38.104, tables 5.3.2-1 and 5.3.2-2)."""
+DIRECTIONS: Final[tuple[SlotsOf, ...]] = get_args(SlotsOf)
 Index = Literal["cqi", "mcs"]
 """What tells of a channel: what the terminal reports, or what the base station chooses."""
 NR_BITS: Final[Mapping[Index, tuple[float, ...]]] = {
@@ -123,10 +124,21 @@ class Carrier(Settings):
     def _layers(self, of: SlotsOf) -> int:
         """Return the layers of a direction."""
 
-    def _way(
-        self, rate_mbps: float, queue_packets: int, rlc: dict[str, Any], more: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Return the fields of one direction."""
+    @abstractmethod
+    def pattern(self, of: SlotsOf) -> TddPattern:
+        """Return the slots of one direction."""
+
+    @abstractmethod
+    def _rlc(self, of: SlotsOf) -> dict[str, Any]:
+        """Return what the RLC of a direction has of its own."""
+
+    def _fields(
+        self, kind: Index, indices: tuple[float, float], queues: tuple[int, int], slot_ms: float
+    ) -> dict[str, dict[str, Any]]:
+        """Return the fields of a leg that is this carrier, by its directions.
+
+        The indices and the queues (packets) are of the downlink and of the uplink.
+        """
         of_both: dict[str, Any] = {
             "mode": "am",
             "block_error_percent": self.block_error_percent,
@@ -134,25 +146,21 @@ class Carrier(Settings):
             "max_retx_threshold": 32,
             "phase_ms": self.phase_ms,
         }
-        if "delay_ms" in more and self.drx is not None:
-            of_both["drx"] = self.drx
-        return {
-            "rate_mbps": round(rate_mbps, 1),
-            "queue_packets": queue_packets,
-            "rlc": of_both | rlc,
-            **more,
-        }
+        ways: list[dict[str, Any]] = []
+        for of, index, queue in zip(DIRECTIONS, indices, queues, strict=True):
+            drx = {"drx": self.drx} if self.drx and of == "D" else {}
+            rate_mbps = round(self.rate_mbps(of, kind, index), 1)
+            rlc = of_both | drx | self._rlc(of)
+            ways.append({"rate_mbps": rate_mbps, "queue_packets": queue, "rlc": rlc})
+        down, up = ways
+        if self.sr_ms:
+            up["rlc"]["sr_ms"] = self.sr_ms
+            up["grant_ms"] = slot_ms * self.pattern("U").request_slots(grants=self.grants)
+        return {"downlink": down | self.propagation(), "uplink": up}
 
     def propagation(self) -> dict[str, Any]:
         """Return what an uplink has from its downlink, unless it says otherwise."""
         return {"delay_ms": self.core_ms, "jitter_ms": 0.0}
-
-    def _grant(self, pattern: TddPattern, slot_ms: float) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return what an uplink's RLC and the uplink itself have of requests and grants."""
-        if not self.sr_ms:
-            return {}, {}
-        grant_ms = slot_ms * pattern.request_slots(grants=self.grants)
-        return {"sr_ms": self.sr_ms}, {"grant_ms": grant_ms}
 
 
 class NrCarrier(Carrier):
@@ -237,12 +245,7 @@ class NrCarrier(Carrier):
     def fields(self) -> dict[str, dict[str, Any]]:
         """Return the fields of a leg that is this carrier, by its directions."""
         cqi = self.cqi or (7.0 if self.is_fr2 else 8.0)
-        request, grant = self._grant(self.pattern("U"), self.slot_ms)
-        down, up = self.rate_mbps("D", "cqi", cqi), self.rate_mbps("U", "cqi", self.uplink_cqi)
-        return {
-            "downlink": self._way(down, 4096, self._rlc("D"), self.propagation()),
-            "uplink": self._way(up, 2000, self._rlc("U") | request, grant),
-        }
+        return self._fields("cqi", (cqi, self.uplink_cqi), (4096, 2000), self.slot_ms)
 
     def _rlc(self, of: SlotsOf) -> dict[str, Any]:
         pattern = self.pattern(of)
@@ -290,18 +293,19 @@ class LteCarrier(Carrier):
 
     def fields(self) -> dict[str, dict[str, Any]]:
         """Return the fields of a leg that is this carrier, by its directions."""
-        down, up = self.rate_mbps("D", "mcs", self.mcs), self.rate_mbps("U", "mcs", self.uplink_mcs)
-        rlc = {
+        return self._fields("mcs", (self.mcs, self.uplink_mcs), (1024, 1024), 1.0)
+
+    def pattern(self, of: SlotsOf) -> TddPattern:  # noqa: ARG002
+        """Return the slots of one direction: with FDD all."""
+        return TddPattern(ue_slots=4, gnb_slots=4)
+
+    def _rlc(self, of: SlotsOf) -> dict[str, Any]:  # noqa: ARG002
+        return {
             "slot_ms": 1.0,
             "harq_rtt_ms": 8.0,
             "status_ms": 55.0,
             "status_prohibit_ms": 20.0,
             "header_bytes": LTE_HEADERS,
-        }
-        request, grant = self._grant(TddPattern(ue_slots=4, gnb_slots=4), 1.0)
-        return {
-            "downlink": self._way(down, 1024, rlc, self.propagation()),
-            "uplink": self._way(up, 1024, rlc | request, grant),
         }
 
 

@@ -32,15 +32,9 @@ Kind = Literal["full", "on-off", "poisson", "trace"]
 ALWAYS = ((0.0, 31_536_000.0),)
 """A year."""
 NEEDS: dict[Kind, tuple[str, ...]] = {
-    "full": (),
-    "on-off": ("on_s", "off_s"),
-    "poisson": ("mean_mbps",),
-    "trace": ("trace",),
+    **{"full": (), "on-off": ("on_s", "off_s"), "poisson": ("mean_mbps",), "trace": ("trace",)}
 }
-"""The fields that a kind needs."""
-OWN = {"times_s": "full", "on_s": "on-off", "off_s": "on-off", "mean_mbps": "poisson",
-       "trace": "trace"}  # fmt: skip
-"""The kind that a field belongs to."""
+"""The fields that a kind needs, and no other has."""
 MAX_USERS = 1000
 Priority = Annotated[int, *within(1, 127)]
 """Priority levels of TS 23.501, clause 5.7.3.3: 1 to 127, the lowest is served first."""
@@ -77,9 +71,10 @@ class BackgroundSettings(Settings):
         for name in NEEDS[self.kind]:
             if getattr(self, name) is None:
                 raise ValueError(f"kind {self.kind}: needs {name}")
-        for name, kind in OWN.items():
-            if getattr(self, name) and kind != self.kind:
-                raise ValueError(f"{name}: only kind {kind} has it, not {self.kind}")
+        for kind, names in (*NEEDS.items(), ("full", ("times_s",))):
+            for name in names:
+                if getattr(self, name) and kind != self.kind:
+                    raise ValueError(f"{name}: only kind {kind} has it, not {self.kind}")
         moments = [moment for period in self.times_s for moment in period]
         if any(later <= earlier for earlier, later in pairwise(moments)):
             raise ValueError("times_s must be [from, to] pairs in ascending order")

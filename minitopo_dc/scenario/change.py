@@ -199,11 +199,3 @@ class MobilityEvent(Settings):
         given, usual = self.interruption_ms, TIMES_MS[self.kind][1]
         end_s = self.detected_s + (usual if given is None else given) / 1000
         return (0.0 if self.kind == "scg_addition" else self.detected_s, round(end_s, 9))
-
-
-def check_mobility(events: Iterable[MobilityEvent], legs: int) -> None:
-    """Refuse events of legs that do not exist, with a ValueError."""
-    for number, event in enumerate(events):
-        if event.leg > legs:
-            place = f"mobility.{number}.{event.kind}"
-            raise ValueError(f"{place}: leg {event.leg} does not exist; allowed: 2 to {legs}")

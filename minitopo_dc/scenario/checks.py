@@ -167,33 +167,23 @@ def kernel_rates(radio: LegDirection) -> RateCapacity:
     return capacity
 
 
-def check_kernel_bearer(pdcp: Pdcp, legs: int) -> None:
-    """Refuse what needs to see a bearer's legs, and reports; legs of the kernel offer neither.
+def check_unseen_legs(pdcp: Pdcp, legs: int, *, of_kernel: bool) -> None:
+    """Refuse what needs to see a bearer's legs, over legs that are the kernel's or others' wires.
+
+    Legs of the kernel also carry no reports.
 
     Raises:
         SettingsError: the message names the field.
         PolicyError: the split policy is wrong.
     """
+    why = "those of backend kernel do not show; use backend: user"
+    if not of_kernel:
+        own = "give each leg's rate or delay, so that the element has legs of its own"
+        why = f"links of others do not show; {own}"
     if words := _seeing(pdcp, legs):
-        raise SettingsError(
-            f"{words}, which those of backend kernel do not show; use backend: user"
-        )
-    if pdcp.report_ms is not None:
+        raise SettingsError(f"{words}, which {why}")
+    if of_kernel and pdcp.report_ms is not None:
         raise SettingsError("pdcp.report_ms: backend kernel sends no reports; use backend: user")
-
-
-def check_wire_bearer(pdcp: Pdcp, legs: int) -> None:
-    """Refuse features of a bearer that need to see legs, over legs that are others' wires.
-
-    Raises:
-        SettingsError: the message names the field.
-        PolicyError: the split policy is wrong.
-    """
-    if words := _seeing(pdcp, legs):
-        raise SettingsError(
-            f"{words}, which links of others do not show; give each leg's rate or delay, so that "
-            "the element has legs of its own"
-        )
 
 
 def _seeing(pdcp: Pdcp, legs: int) -> str:

@@ -16,7 +16,7 @@ from minitopo_dc.link import AnyLeg, WifiPath, make_leg
 from minitopo_dc.pdcp import FlowControl
 from minitopo_dc.registry import with_loaded_plugins
 from minitopo_dc.scenario.cell import CellSettings
-from minitopo_dc.scenario.checks import check_kernel_bearer, check_wire_bearer
+from minitopo_dc.scenario.checks import check_unseen_legs
 from minitopo_dc.scenario.layer2 import WifiSettings
 from minitopo_dc.scenario.leg import LegDirection, MakeLeg
 from minitopo_dc.scenario.pdcp import Pdcp
@@ -29,7 +29,7 @@ READY = "ready"
 Backend = Literal["user", "kernel"]
 Core = Literal["native", "python"]
 ChosenCore = Literal["auto", "native", "python"]
-"""Auto: native where it is built and has all that is needed, else Python."""
+"""What computes: `auto` is the native core where it is built and has all that is needed."""
 LegNumber = Annotated[int, Field(ge=1, le=255)]
 """A leg's number is also its firewall mark, of which the element uses the lowest byte."""
 Interface = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,15}$")]
@@ -272,7 +272,7 @@ class ElementSettings(Settings):
             raise ValueError("pcap: needs legs of the element's own; it does not see wires")
         for bearer in self.bearers:
             if wires.intersection(bearer.legs):
-                check_wire_bearer(bearer.pdcp, len(bearer.legs))
+                check_unseen_legs(bearer.pdcp, len(bearer.legs), of_kernel=False)
         return self
 
     def _check_kernel_backend(self) -> None:
@@ -286,7 +286,7 @@ class ElementSettings(Settings):
                 "pcap: needs backend: user; the element does not see the kernel's legs"
             )
         for bearer in self.bearers:
-            check_kernel_bearer(bearer.pdcp, len(bearer.legs))
+            check_unseen_legs(bearer.pdcp, len(bearer.legs), of_kernel=True)
 
     @property
     def bearers(self) -> tuple[Bearer, ...]:

@@ -125,8 +125,3 @@ def uplink_pdcp(mode: FlowMode, downlink: Pdcp, own: UplinkPdcpSettings | None) 
     values = {"legs": downlink.legs, **split, **own.model_dump(exclude={"xn_ms"})}
     pdcp = Pdcp.check(values, "uplink_pdcp")
     return downlink_pdcp(mode, pdcp) if mode == "atsss" else pdcp
-
-
-def bearer_legs(mode: FlowMode, leg: int, pdcp: Pdcp, legs: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the legs of one direction of a bearer; `legs` are those that there are."""
-    return (leg,) if mode == "sc" else pdcp.legs or legs

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    Field,
-    ModelWrapValidatorHandler,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, ModelWrapValidatorHandler, field_validator, model_validator
 
 from minitopo_dc.fields.base import LeftOut, Settings, core_object, given, not_given
 from minitopo_dc.fields.ranges import (
@@ -92,7 +87,6 @@ class DuplicationSettings(Settings):
         )
 
 
-PerLeg = TypeVar("PerLeg")
 TReordering = Annotated[Timer, SettingOf(Timer.t_reordering, Milliseconds, "infinity", "adaptive")]
 DiscardTimer = Annotated[Timer, SettingOf(Timer.discard, Milliseconds, "infinity")]
 
@@ -125,10 +119,7 @@ class FlowControlSettings(Settings):
     """The share of frames, with PDUs or statuses, that the backhaul loses."""
 
     def of_legs(
-        self,
-        legs: int,
-        seeds: Sequence[str] = (),
-        queues: Sequence[QueueLimit] = (),
+        self, legs: int, seeds: Sequence[str] = (), queues: Sequence[QueueLimit] = ()
     ) -> tuple[FlowControl, ...]:
         """Return a flow control for each of a bearer's `legs` legs.
 
@@ -140,16 +131,11 @@ class FlowControlSettings(Settings):
         Raises:
             PolicyError: a field has not as many values as there are legs.
         """
-        values = zip(
-            _per_leg("desired_ms", self.desired_ms, legs),
-            _per_leg("backhaul_ms", self.backhaul_ms, legs),
-            _per_leg("jitter_ms", self.jitter_ms, legs),
-            _per_leg("rate_mbps", self.rate_mbps, legs),
-            _per_leg("loss_percent", self.loss_percent, legs),
-            seeds or map(str, range(legs)),
-            queues or (UNLIMITED,) * legs,
-            strict=True,
-        )
+        of_each = [
+            self._per_leg(name, legs)
+            for name in ("desired_ms", "backhaul_ms", "jitter_ms", "rate_mbps", "loss_percent")
+        ]
+        own = (seeds or map(str, range(legs)), queues or (UNLIMITED,) * legs)
         return tuple(
             FlowControl(
                 interval=round(self.interval_ms * NS_PER_MS),
@@ -162,18 +148,18 @@ class FlowControlSettings(Settings):
                 seed=seed,
                 queue=queue,
             )
-            for desired, delay, jitter, rate, loss, seed, queue in values
+            for desired, delay, jitter, rate, loss, seed, queue in zip(*of_each, *own, strict=True)
         )
 
-
-def _per_leg(name: str, value: PerLeg | tuple[PerLeg, ...], legs: int) -> tuple[PerLeg, ...]:
-    if not isinstance(value, tuple):
-        return (value,) * legs
-    if len(value) != legs:
-        raise PolicyError(
-            f"flow_control.{name}: {len(value)} values, must be one, or one for each of {legs} legs"
-        )
-    return value
+    def _per_leg(self, name: str, legs: int) -> tuple[Any, ...]:
+        value = getattr(self, name)
+        values = value if isinstance(value, tuple) else (value,) * legs
+        if len(values) != legs:
+            raise PolicyError(
+                f"flow_control.{name}: {len(values)} values, must be one, or one for each of "
+                f"{legs} legs"
+            )
+        return values
 
 
 class Pdcp(Settings):
@@ -296,15 +282,14 @@ class Pdcp(Settings):
         by_loss = isinstance(rule, Mapping) and rule.get("loss_percent") is not None
         if by_loss or values.get("data_recovery") or values.get("leg_failure_ms") is not None:
             needs.add("reports")
-        usual: dict[str, dict[str, Any]] = {
-            "reports": {"report_ms": REPORT_MS},
-            "flow_control": {"flow_control": {}},
-            "echoes": {"echo_ms": ECHO_MS},
+        usual = {
+            "report_ms": ("reports", REPORT_MS),
+            "flow_control": ("flow_control", {}),
+            "echo_ms": ("echoes", ECHO_MS),
         }
-        filled: dict[str, Any] = {
+        filled = {
             name: value
-            for need, fields in usual.items()
-            for name, value in fields.items()
+            for name, (need, value) in usual.items()
             if need in needs and values.get(name) is None
         }
         return not_given(handler(values | filled), filled)

@@ -26,13 +26,8 @@ from minitopo_dc.fields.ranges import (
 from minitopo_dc.registry import with_loaded_plugins
 from minitopo_dc.scenario import drawing
 from minitopo_dc.scenario.cell import CellSettings
-from minitopo_dc.scenario.change import HandoverSettings, MobilityEvent, check_mobility
-from minitopo_dc.scenario.checks import (
-    check_bearers,
-    check_cells,
-    check_handover,
-    check_policy,
-)
+from minitopo_dc.scenario.change import HandoverSettings, MobilityEvent
+from minitopo_dc.scenario.checks import check_bearers, check_cells, check_handover, check_policy
 from minitopo_dc.scenario.flow import (
     DUAL_CONNECTIVITY,
     PROXIED,
@@ -40,7 +35,6 @@ from minitopo_dc.scenario.flow import (
     FlowSettings,
     ResolvedFlow,
     UplinkPdcpSettings,
-    bearer_legs,
     downlink_pdcp,
     is_proxied,
     uplink_pdcp,
@@ -244,7 +238,10 @@ class Scenario(Settings):
             raise ValueError("server_delay_ms: real.backhaul is that link; allowed: one of the two")
         if self.mobility and self.flows:
             raise ValueError("mobility: mode flows has none; allowed: dc, dc-duplicate")
-        check_mobility(self.mobility, len(self.legs))
+        for number, event in enumerate(self.mobility):
+            if event.leg > len(self.legs):
+                place = f"mobility.{number}.{event.kind}: leg {event.leg} does not exist"
+                raise ValueError(f"{place}; allowed: 2 to {len(self.legs)}")
         return self
 
     def _check_legs(self, flow: FlowSettings, where: str) -> None:
@@ -478,14 +475,14 @@ class Scenario(Settings):
         transport = flow.transport or self.transport
         options = self.options if transport == self.transport else {}
         mode, legs = self._mode(flow.mode, flow.transport), self.leg_numbers
-        plan = self._plan(mode, flow.paths)
+        plan, one = self._plan(mode, flow.paths), (flow.leg,) if mode == "sc" else ()
         down = downlink_pdcp(mode, flow.pdcp or self.pdcp)
         up = uplink_pdcp(mode, down, flow.uplink_pdcp or self.uplink_pdcp)
         return ResolvedFlow(
             mode=mode,
             leg=flow.leg,
-            legs=bearer_legs(mode, flow.leg, down, legs) if plan is None else plan.legs,
-            uplink_legs=bearer_legs(mode, flow.leg, up, legs),
+            legs=(one or down.legs or legs) if plan is None else plan.legs,
+            uplink_legs=one or up.legs or legs,
             transport=transport,
             workload=flow.workload or self.workload,
             congestion_control=flow.congestion_control or self.congestion_control,

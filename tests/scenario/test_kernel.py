@@ -10,7 +10,7 @@ import pytest
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.runs.check import check_real, check_scenario
 from minitopo_dc.scenario import Pdcp, Scenario
-from minitopo_dc.scenario.checks import check_kernel_bearer
+from minitopo_dc.scenario.checks import check_unseen_legs
 from minitopo_dc.scenario.element import ElementSettings
 
 STEADY: dict[str, Any] = {"rate_mbps": 20, "jitter_ms": 0}
@@ -80,7 +80,7 @@ def test_a_bearer_that_sees_or_follows_its_legs_is_refused(
     with pytest.raises(SettingsError, match=f"^uplink: {words}"):
         check_real(scenario(split_uplink=True, uplink_pdcp=pdcp))
     with pytest.raises(SettingsError, match=words):
-        check_kernel_bearer(Pdcp(**pdcp), 2)
+        check_unseen_legs(Pdcp(**pdcp), 2, of_kernel=True)
 
 
 OWN_JITTER = STEADY | {"jitter_ms": 1, "jitter": "uniform", "reorder": True}

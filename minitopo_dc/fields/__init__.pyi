@@ -1,0 +1,16 @@
+from .base import LeftOut as LeftOut
+from .base import Settings as Settings
+from .base import SettingsError as SettingsError
+from .base import read_yaml as read_yaml
+from .path_schedule import ACTIONS as ACTIONS
+from .path_schedule import PathAction as PathAction
+from .path_schedule import PathChange as PathChange
+from .path_schedule import PathChangeError as PathChangeError
+from .path_schedule import PathEvent as PathEvent
+from .path_schedule import PathPlan as PathPlan
+from .path_schedule import PathSchedule as PathSchedule
+from .path_schedule import PathStatus as PathStatus
+from .path_schedule import parse_path_words as parse_path_words
+from .ranges import OPPOSITE as OPPOSITE
+from .ranges import Direction as Direction
+from .ranges import IpVersion as IpVersion
