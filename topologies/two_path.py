@@ -118,8 +118,15 @@ class TwoPath(Topo):  # type: ignore[misc]
 
     def _add_backhaul(self, links: range) -> None:
         """Add server, edge and agg, and gnb's link to agg."""
-        server = [command for link in links for command in _server_routes(link)]
-        edge = [command for link in links for command in _edge_routes(link)]
+        server, edge = [], []
+        for link in links:
+            table, network = table_of_leg(link), f"10.0.{link - 1}.0/24"
+            server.append(words(f"route add default via 10.0.{link - 1}.1 table {table}"))
+            server.append(_from(server_address(link), table))
+            edge.append(words(f"route add default via 10.3.{link}.2 table {table}"))
+            # Before the main table, but not for what goes to the server itself.
+            edge.append(_from(f"{network} to 10.0.0.0/16", "main", 190))
+            edge.append(_from(network, table))
         agg = [words(f"route add 10.0.{link - 1}.0/24 via 10.3.{link}.1") for link in links]
         self._host("server", False, [*server, _default("10.0.0.1")])
         self._host("edge", True, [*edge, _default("10.3.1.2")])
@@ -234,35 +241,19 @@ def _default(gateway: str) -> Command:
     return words(f"route add default via {gateway}")
 
 
-def _marked(leg: int) -> Command:
-    """Return the rule that sends what is marked for a leg over it, whatever its addresses."""
-    mark = f"{leg}/{LEG_MARK_MASK:#x}"
-    return words(f"rule add fwmark {mark} table {table_of_leg(leg)} priority 100")
-
-
 def _from(source: str, table: str, priority: int = 200) -> Command:
     return words(f"rule add from {source} table {table} priority {priority}")
 
 
 def _leg_routes(host: str, leg: int, far: str) -> Iterable[Command]:
-    """Yield the routes of a router over a leg, whose other end has the address `far` there."""
-    gateway = f"10.1.{leg}.{far} dev {host}-leg{leg}"
-    yield words(f"route add default via {gateway} table {table_of_leg(leg)}")
-    yield _marked(leg)
+    """Yield the routes of a router over a leg, whose other end has the address `far` there.
 
-
-def _server_routes(link: int) -> Iterable[Command]:
-    table = table_of_leg(link)
-    yield words(f"route add default via 10.0.{link - 1}.1 table {table}")
-    yield _from(server_address(link), table)
-
-
-def _edge_routes(link: int) -> Iterable[Command]:
-    table, source = table_of_leg(link), f"10.0.{link - 1}.0/24"
-    yield words(f"route add default via 10.3.{link}.2 table {table}")
-    # Before the main table, but not for what goes to the server itself.
-    yield _from(f"{source} to 10.0.0.0/16", "main", 190)
-    yield _from(source, table)
+    What is marked for a leg goes over it, whatever its addresses.
+    """
+    gateway, table = f"10.1.{leg}.{far} dev {host}-leg{leg}", table_of_leg(leg)
+    yield words(f"route add default via {gateway} table {table}")
+    mark = f"{leg}/{LEG_MARK_MASK:#x}"
+    yield words(f"rule add fwmark {mark} table {table} priority 100")
 
 
 class ManyClients(TwoPath):
@@ -292,16 +283,13 @@ class ManyClients(TwoPath):
         clients = _whole("clients", clients, 2, range(1, 100))
         legs = _whole("legs", legs, 2, range(1, 251))
         super().build(legs, ip=ip)
-        self.nodeInfo("ue")["commands"].append(_local_rule("10.2.0.0/16"))
-        for client in range(2, clients + 1):
-            network = f"10.{100 + client}"
-            self._add_client(f"client{client}", network, range(1, legs + 1), f"c{client}")
-            self.nodeInfo("ue")["commands"].append(_local_rule(f"{network}.0.0/16"))
-
-
-def _local_rule(network: str) -> Command:
-    """Return the rule by which packets between clients do not take a leg."""
-    return words(f"rule add to {network} table main priority 190")
+        networks = {1: "10.2"} | {k: f"10.{100 + k}" for k in range(2, clients + 1)}
+        for client, network in networks.items():
+            if client > 1:
+                self._add_client(f"client{client}", network, range(1, legs + 1), f"c{client}")
+            # Packets between clients do not take a leg.
+            local = words(f"rule add to {network}.0.0/16 table main priority 190")
+            self.nodeInfo("ue")["commands"].append(local)
 
 
 topos = {"two_path": TwoPath, "many_clients": ManyClients}

@@ -389,15 +389,9 @@ CHOICE = re.compile(r"[a-z-]+\[.*\]|int|float|str|bool|none", re.DOTALL)
 
 def _place(location: tuple[int | str, ...], *, names_field: bool) -> tuple[int | str, ...]:
     """Return where an error is without the choices; an unknown field may have a choice's name."""
-    last = location[-1:] if names_field else ()
-    return (
-        *(
-            part
-            for part in location[: len(location) - len(last)]
-            if not (isinstance(part, str) and CHOICE.fullmatch(part))
-        ),
-        *last,
-    )
+    choices = location[:-1] if names_field else location
+    kept = (part for part in choices if not (isinstance(part, str) and CHOICE.fullmatch(part)))
+    return (*kept, *location[len(choices) :])
 
 
 WORDS: Final[dict[str, str]] = {

@@ -236,9 +236,10 @@ _DELAYS = (
 PROPAGATION = (*_DELAYS, "jitter_ms", "jitter", "reorder")
 """What an uplink has from its downlink: the same air. A delay that follows a capacity is the
 downlink's alone."""
-_TRACE_FIELDS = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps", "offset_s", "end")
+TRACE_FIELDS = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps", "offset_s", "end")
+"""Fields of a direction that say which capacity its trace is."""
 _ALTERNATIVES = (
-    (("rate_mbps",), _TRACE_FIELDS),
+    (("rate_mbps",), TRACE_FIELDS),
     (("delay_ms",), ("delay_curve",)),
     (("delay_ms", "delay_curve"), _DELAYS[1:]),
     (("loss_percent",), ("burst_loss",)),
@@ -324,7 +325,7 @@ def _uplink(own: Any, downlink: Any, *, has_medium: bool) -> Any:
     given = {name: value for name, value in (own or {}).items() if value is not None}
     if not has_medium and not {"rate_mbps", "trace"} & given.keys():
         of_trace = "trace_column" in given and downlink.get("trace") is not None
-        from_downlink = {name: downlink[name] for name in _TRACE_FIELDS if name in downlink}
+        from_downlink = {name: downlink[name] for name in TRACE_FIELDS if name in downlink}
         given = (from_downlink if of_trace else {"rate_mbps": UPLINK_MBPS}) | given
     return {**_of_air(given, downlink), **(own or {}), **given}
 

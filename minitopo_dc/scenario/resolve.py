@@ -20,7 +20,7 @@ from minitopo_dc.fields.path_schedule import PathEvent, PathPlan
 from minitopo_dc.fields.ranges import Direction, Moment
 from minitopo_dc.scenario.change import STEP_S, LegChange, MobilityEvent, Outage
 from minitopo_dc.scenario.leg import LegDirection
-from minitopo_dc.scenario.radio import Leg
+from minitopo_dc.scenario.radio import TRACE_FIELDS, Leg
 from minitopo_dc.scenario.scenario import Scenario
 from minitopo_dc.trace.handover import (
     Handover,
@@ -34,12 +34,10 @@ from minitopo_dc.units import NS_PER_S
 Rates = tuple[tuple[float, ...], ...]
 """Mbit/s of each leg in each second."""
 MAX_CACHED = 512
-"""Plans, and directions' rates; the largest campaign here has 300 of each, of 10 kB a leg."""
+"""Plans; the largest campaign here has 300, of 10 kB a leg."""
 _MOMENT = TypeAdapter(Moment)
 WIRE = {"rate_mbps": 10_000, "jitter_ms": 0, "queue_packets": None}
 """The wired link to the server on the real clock: faster than any leg, so that none waits."""
-TRACE_FIELDS = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps", "end", "offset_s")
-"""Fields of a direction that say which capacity its trace is."""
 
 
 def resolve_scenario(given: Scenario, *, rule: bool = True) -> Scenario:
@@ -284,14 +282,7 @@ def _rates(scenario: Scenario, name: Direction) -> Rates:
     """Return Mbit/s of each leg in each second to the run's time limit, less when it is down."""
     lasting = max(flow.workload.lasts_s or 0.0 for flow in scenario.resolved_flows)
     seconds = ceil(scenario.timeout_s + lasting) + 1  # the legs begin before the clients
-    directions = [leg.direction(name) for leg in scenario.legs]
-    return tuple(_direction_rates(radio, seconds, radio.trace_age()) for radio in directions)
-
-
-@lru_cache(maxsize=MAX_CACHED)
-def _direction_rates(radio: LegDirection, seconds: int, _changed: int | None) -> tuple[float, ...]:
-    """Return the whole bits of each second, in Mbit/s, cached for campaigns of many scenarios."""
     edges = range(0, (seconds + 1) * NS_PER_S, NS_PER_S)
     # RLC takes its part of what the leg is given, whichever it follows.
-    plain = radio.model_copy(update={"rlc": None})
-    return tuple(bits / 1e6 for bits in plain.available_bits(edges))
+    plain = [leg.direction(name).model_copy(update={"rlc": None}) for leg in scenario.legs]
+    return tuple(tuple(bits / 1e6 for bits in radio.available_bits(edges)) for radio in plain)
