@@ -74,23 +74,20 @@ class CaptureFile:
         """Add a packet seen at `now` (ns)."""
         seconds, nanoseconds = divmod(now + self.offset, NS_PER_S)
         size = len(frame)
-        try:
-            self._file.write(_RECORD_HEADER.pack(seconds, nanoseconds, size, size) + frame)
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(self.path)) from None
+        self._do(self._file.write, _RECORD_HEADER.pack(seconds, nanoseconds, size, size) + frame)
 
     def fileno(self) -> int:
         """Return the descriptor, for another writer of records, behind what was written."""
-        self._flush(self._file.flush)
+        self._do(self._file.flush)
         return self._file.fileno()
 
     def close(self) -> None:
         """Write what is left in the buffer; it may be called again."""
-        self._flush(self._file.close)
+        self._do(self._file.close)
 
-    def _flush(self, way: Callable[[], None]) -> None:
+    def _do(self, way: Callable[..., object], *content: bytes) -> None:
         try:
-            way()
+            way(*content)
         except OSError as error:
             raise OSError(error.errno, error.strerror, str(self.path)) from None
 
@@ -153,6 +150,8 @@ _OUTER = struct.Struct("!HHIHH4s4sHHHH")
 """IPv4 (RFC 791, section 3.1) and UDP (RFC 768) headers."""
 _VERSION_IHL_TOS = 0x4500
 _TTL_PROTOCOL = 64 << 8 | 17
+_SUM = _VERSION_IHL_TOS + _TTL_PROTOCOL + sum(struct.unpack("!4H", NETWORK + TERMINAL))
+"""The sum of all of the IPv4 header but its length."""
 _UDP_HEADER = 8
 _NO_CHECKSUM = 0
 
@@ -169,9 +168,21 @@ def pdu_framing(*, leg: int, bearer: int, direction: Direction, sn_bits: int) ->
         ValueError: there is no such SN size.
     """
     size = sn_format(sn_bits).size
-    if sn_bits == 16:
-        return lambda datagram: _number_behind(datagram, size)
-    return _Framing(leg, bearer, direction, sn_bits, size).frame
+    start = frame_start(leg=leg, bearer=bearer, direction=direction, sn_bits=sn_bits)
+    tags, before = start[_OUTER.size :], len(start) + size
+
+    def frame(datagram: bytes) -> bytes:
+        try:
+            header, sdu = split_trailer(datagram, size)
+        except PduError:
+            return datagram
+        if not start:
+            return sdu + header
+        if before + len(sdu) > LONGEST:
+            return datagram
+        return b"".join((_outer(direction, before + len(sdu)), tags, header, sdu))
+
+    return frame
 
 
 def frame_start(*, leg: int, bearer: int, direction: Direction, sn_bits: int) -> bytes:
@@ -182,68 +193,26 @@ def frame_start(*, leg: int, bearer: int, direction: Direction, sn_bits: int) ->
     Raises:
         ValueError: there is no such SN size.
     """
-    size = sn_format(sn_bits).size
-    return b"" if sn_bits == 16 else _Framing(leg, bearer, direction, sn_bits, size).start()
+    sn_format(sn_bits)  # which there must be
+    if sn_bits == 16:
+        return b""
+    tags = SIGNATURE
+    tags += bytes((USER_PLANE, SN_LENGTH_TAG, sn_bits, DIRECTION_TAG, DIRECTIONS[direction]))
+    tags += bytes((BEARER_TYPE_TAG, DEDICATED, BEARER_ID_TAG, bearer & 0xFF))
+    tags += struct.pack("!BHB", UEID_TAG, leg, PAYLOAD_TAG)
+    return _outer(direction, _OUTER.size + len(tags)) + tags
 
 
-class _Framing:
-    """Puts PDUs into UDP datagrams; what is no PDU, or too long, stays what it is."""
-
-    __slots__ = ("_checksum", "_destination", "_header_size", "_source", "_start_size", "_tags")
-
-    def __init__(
-        self, leg: int, bearer: int, direction: Direction, sn_bits: int, header_size: int
-    ) -> None:
-        self._tags = b"".join(
-            (
-                SIGNATURE,
-                bytes((USER_PLANE, SN_LENGTH_TAG, sn_bits, DIRECTION_TAG, DIRECTIONS[direction])),
-                bytes((BEARER_TYPE_TAG, DEDICATED, BEARER_ID_TAG, bearer & 0xFF)),
-                struct.pack("!BHB", UEID_TAG, leg, PAYLOAD_TAG),
-            )
-        )
-        ends = (NETWORK, TERMINAL) if direction == "downlink" else (TERMINAL, NETWORK)
-        self._source, self._destination = ends
-        words = struct.unpack("!4H", NETWORK + TERMINAL)
-        # All of the header but its length; a one's complement sum is one modulo 0xFFFF (RFC 1071).
-        self._checksum = -(_VERSION_IHL_TOS + _TTL_PROTOCOL + sum(words))
-        self._header_size = header_size
-        self._start_size = _OUTER.size + len(self._tags)
-
-    def start(self) -> bytes:
-        """Return what is before the PDU, as if there were none behind it."""
-        return self._outer(self._start_size) + self._tags
-
-    def frame(self, datagram: bytes) -> bytes:
-        """Return the datagram of the capture for a datagram with its PDCP header behind it."""
-        try:
-            header, sdu = split_trailer(datagram, self._header_size)
-        except PduError:
-            return datagram
-        total = self._start_size + self._header_size + len(sdu)
-        if total > LONGEST:
-            return datagram
-        return b"".join((self._outer(total), self._tags, header, sdu))
-
-    def _outer(self, total: int) -> bytes:
-        return _OUTER.pack(
-            _VERSION_IHL_TOS,
-            total,
-            0,  # identification and fragment offset: it is no fragment
-            _TTL_PROTOCOL,
-            (self._checksum - total) % 0xFFFF,
-            self._source,
-            self._destination,
-            PORT,
-            PORT,
-            total - _OUTER.size + _UDP_HEADER,
-            _NO_CHECKSUM,
-        )
-
-
-def _number_behind(datagram: bytes, size: int) -> bytes:
-    try:
-        header, sdu = split_trailer(datagram, size)
-    except PduError:
-        return datagram
-    return sdu + header
+def _outer(direction: Direction, total: int) -> bytes:
+    """Return the headers of a datagram of `total` bytes."""
+    return _OUTER.pack(
+        _VERSION_IHL_TOS,
+        total,
+        0,  # identification and fragment offset: it is no fragment
+        _TTL_PROTOCOL,
+        -(_SUM + total) % 0xFFFF,  # a one's complement sum is one modulo 0xFFFF (RFC 1071)
+        *((NETWORK, TERMINAL) if direction == "downlink" else (TERMINAL, NETWORK)),
+        *(PORT, PORT),
+        total - _OUTER.size + _UDP_HEADER,
+        _NO_CHECKSUM,
+    )

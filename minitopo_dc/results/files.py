@@ -83,10 +83,8 @@ def opened_in(run: Path, path: Path, max_bytes: int) -> Iterator[BufferedReader]
     try:
         with opened(path, max_bytes, within=run) as file:
             yield file
-    except UnreadableError as error:
-        raise ResultError(f"{path}: {error}") from None
-    except OSError as error:
-        raise ResultError(f"{path}: {error.strerror or error}") from None
+    except (UnreadableError, OSError) as error:
+        raise ResultError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def read_text_in(run: Path, path: Path, max_bytes: int) -> str:

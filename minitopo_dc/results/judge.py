@@ -21,6 +21,7 @@ from minitopo_dc.registry import place_in_plugins
 from minitopo_dc.results.bound import bound_mbps
 from minitopo_dc.results.path_use import PATH_USE, FlowPaths
 from minitopo_dc.results.run_result import (
+    SETTINGS,
     RunResult,
     available_bits,
     capacity_share,
@@ -28,7 +29,6 @@ from minitopo_dc.results.run_result import (
     flow_windows,
     goodput_mbps,
     jain_index,
-    settings_of,
 )
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Leg, ResolvedFlow, Scenario
 from minitopo_dc.workloads import Measurement
@@ -44,10 +44,15 @@ def blank_result(scenario: Scenario, directory: Path) -> RunResult:
 
     A workload that lasts a given time has size 0.
     """
-    flows = scenario.resolved_flows
+    flows, mode = scenario.resolved_flows, scenario.mode
+    settings = {
+        "leg": scenario.leg,
+        "pdcp.split": "" if flows[0].proxied else flows[0].pdcp.split,
+        "pdcp.t_reordering_ms": scenario.pdcp.t_reordering_ms.setting,
+    }
     return RunResult(
         transport=scenario.transport,
-        mode=scenario.mode,
+        mode=mode,
         status="failed",
         reason="",
         seed=scenario.seed,
@@ -56,14 +61,7 @@ def blank_result(scenario: Scenario, directory: Path) -> RunResult:
         workload=scenario.workload.kind,
         clock=scenario.clock,
         directory=str(directory),
-        settings=settings_of(
-            scenario.mode,
-            {
-                "leg": scenario.leg,
-                "pdcp.split": "" if flows[0].proxied else flows[0].pdcp.split,
-                "pdcp.t_reordering_ms": scenario.pdcp.t_reordering_ms.setting,
-            },
-        ),
+        settings={path: settings[path] if mode in of else None for path, of in SETTINGS.items()},
     )
 
 

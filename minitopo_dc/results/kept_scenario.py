@@ -13,11 +13,11 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any
 
-from minitopo_dc.fields import Direction, SettingsError, read_yaml
+from minitopo_dc.fields import Settings, SettingsError, read_yaml
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import (
     CsvFile,
@@ -29,20 +29,15 @@ from minitopo_dc.files import (
     replacing,
     write_json,
 )
-from minitopo_dc.scenario import (
-    BackgroundSettings,
-    CellSettings,
-    Leg,
-    LegDirection,
-    Scenario,
-    handovers_of,
-)
+from minitopo_dc.scenario import Scenario, handovers_of
 from minitopo_dc.trace.model import LONGEST_FILE
 
 GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
 RECORD, FOLDER = "traces.json", "traces"
 TRACES = ("trace", "delay_trace")
 """The fields that name a trace."""
+HOLDERS = ("legs", "real", "backhaul", "cells", "downlink", "uplink", "background")
+"""The fields below which there are such."""
 DIGITS = 16
 """Hexadecimal digits of a copy's SHA-256 in its name."""
 MAX_BYTES = 1 << 20
@@ -70,19 +65,8 @@ def load_as_run(run: Path) -> Scenario:
         SettingsError: see `load_recorded`, or the record of the kept traces is damaged.
     """
     scenario = _load_once(run / (DERIVED if (run / DERIVED).exists() else GIVEN))
-    paths = trace_paths((*scenario.legs, *scenario.real.backhaul), scenario.cells)
-    places = {path: _place(path, run) for path in dict.fromkeys(paths)}
-    if not places:
-        return scenario
-    # Copies without validation, as all else is valid.
-    legs = tuple(_moved(leg, places) for leg in scenario.legs)
-    links = tuple(_moved(link, places) for link in scenario.real.backhaul)
-    real = scenario.real.model_copy(update={"backhaul": links})
-    cells = tuple(
-        cell.model_copy(update={"background": [_with_places(u, places) for u in cell.background]})
-        for cell in scenario.cells
-    )
-    return scenario.model_copy(update={"legs": legs, "real": real, "cells": cells})
+    places = {path: Path(_place(path, run)) for path in dict.fromkeys(trace_paths(scenario))}
+    return _moved(scenario, places) if places else scenario
 
 
 @once_a_version(KEPT)
@@ -128,15 +112,15 @@ def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
         ) from None
 
 
-def keep_traces(paths: Iterable[str], run: Path) -> None:
-    """Copy the traces of a scenario (`trace_paths`) into its run's directory, with `traces.json`.
+def keep_traces(scenario: Scenario, run: Path) -> None:
+    """Copy the traces of a scenario into its run's directory, with `traces.json`.
 
     Raises:
         SettingsError: a trace cannot be read.
         OSError: the directory cannot be written.
     """
     names = {}
-    for path in dict.fromkeys(paths):
+    for path in dict.fromkeys(trace_paths(scenario)):
         try:
             digest = _digest(Path(path))
         except OSError as error:
@@ -208,33 +192,30 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(read_bytes(path, LONGEST_FILE)).hexdigest()
 
 
-def _moved(link: Leg, places: dict[str, str]) -> Leg:
-    radios: dict[str, LegDirection] = {name: getattr(link, name) for name in get_args(Direction)}
-    moved = {name: _with_places(radio, places) for name, radio in radios.items()}
-    return link.model_copy(update=moved)
+def _moved(part: Any, places: Mapping[str, Path]) -> Any:
+    """Return a part of a scenario with other places of traces; without checks, as it is valid."""
+    if isinstance(part, tuple | list):
+        return type(part)(_moved(one, places) for one in part)
+    if not isinstance(part, Settings):
+        return part
+    moved = {name: _moved(value, places) for name, value in part if name in HOLDERS}
+    moved |= {name: places[path] for name, path in _traces_of(part)}
+    return part.model_copy(update=moved)
 
 
-Named = TypeVar("Named", LegDirection, BackgroundSettings)
-
-
-def _with_places(radio: Named, places: dict[str, str]) -> Named:
-    return radio.model_copy(update={field: Path(places[path]) for field, path in _traces_of(radio)})
-
-
-def _traces_of(radio: LegDirection | BackgroundSettings) -> Iterator[tuple[str, str]]:
+def _traces_of(part: Settings) -> Iterator[tuple[str, str]]:
     """Yield each field of a direction or a cell's users that names a trace, with its path."""
-    for field in TRACES:
-        if (path := getattr(radio, field, None)) is not None:
-            yield field, str(path)
+    yield from ((name, str(value)) for name, value in part if name in TRACES and value is not None)
 
 
-def trace_paths(links: Iterable[Leg], cells: Iterable[CellSettings]) -> Iterator[str]:
-    """Yield the path of each trace of legs, links and cells, once for each place that names it."""
-    for link in links:
-        for direction in (link.downlink, link.uplink):
-            yield from (path for _, path in _traces_of(direction))
-    for cell in cells:
-        yield from (path for users in cell.background for _, path in _traces_of(users))
+def trace_paths(part: Any) -> Iterator[str]:
+    """Yield the path of each trace of a scenario, or a part of it, once for each place."""
+    if isinstance(part, tuple | list):
+        for one in part:
+            yield from trace_paths(one)
+    elif isinstance(part, Settings):
+        yield from (path for _, path in _traces_of(part))
+        yield from trace_paths([value for name, value in part if name in HOLDERS])
 
 
 ID_DIGITS = 16

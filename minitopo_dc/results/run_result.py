@@ -19,7 +19,7 @@ time zero (in `details`; 0 if it is not known, as on the virtual clock).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
@@ -188,7 +188,7 @@ class RunResult:
     """Bits of the content divided by what all legs together could have carried meanwhile."""
     directory: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
-    """The `settings_of` its scenario."""
+    """The scenario's values of the fields in `SETTINGS`; None for those of other modes."""
     details: dict[str, Any] = field(default_factory=dict)
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
@@ -214,17 +214,6 @@ class RunResult:
             for name, value in values.items()
             if isinstance(value, int | float) and not isinstance(value, bool)
         }
-
-    def without_numbers(self, status: Status, reason: str) -> RunResult:
-        """Return the same run with another status than `ok`."""
-        return replace(
-            self,
-            status=status,
-            reason=reason,
-            goodput_mbps=None,
-            completion_s=None,
-            capacity_share=None,
-        )
 
     def save(self, directory: Path, *, synced: bool = True) -> None:
         """Write `result.json` at once: a reader sees all of it or none (`files.write_whole`)."""
@@ -274,11 +263,6 @@ def measure_names(legs: int, workloads: Sequence[Workload], *, alone: bool) -> I
         names = ("goodput_mbps", "completion_s", "bytes_received", *workload.reported_measures)
         yield from (f"flow_{number}_{name}" for name in names)
     yield from ("jain_index", "wall_s")
-
-
-def settings_of(mode: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a scenario's values of the fields in `SETTINGS`; None for those of other modes."""
-    return {path: fields.get(path) if mode in modes else None for path, modes in SETTINGS.items()}
 
 
 def flow_windows(details: Mapping[str, Any], completion_s: float) -> list[tuple[float, float]]:

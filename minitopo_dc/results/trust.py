@@ -170,10 +170,10 @@ def with_trust(result: RunResult, trust: Mapping[str, Any]) -> RunResult:
     if result.status != "ok" or not trust["exceeded"]:
         return replace(result, details={**result.details, "trust": trust})
     measured = {name: getattr(result, name) for name in NUMBERS} | {"details": result.details}
-    disturbed = result.without_numbers(
-        "disturbed", f"this machine: {'; '.join(trust['exceeded'][:2])}"
-    )
-    return replace(disturbed, details={"trust": trust, "as_measured": measured})
+    reason = f"this machine: {'; '.join(trust['exceeded'][:2])}"
+    none: dict[str, Any] = dict.fromkeys(NUMBERS)
+    details = {"trust": trust, "as_measured": measured}
+    return replace(result, status="disturbed", reason=reason, details=details, **none)
 
 
 def verdict_of(result: RunResult) -> str:

@@ -206,7 +206,7 @@ def test_the_content_of_the_file_is_of_a_runs_identity(tmp_path: Path) -> None:
 
     one, same, other = (made(f"{n}", text) for n, text in enumerate(("0,1\n", "0,1\n", "0,2\n")))
     assert run_id(one) == run_id(same) != run_id(other)
-    assert set(trace_paths(one.legs, one.cells)) == {str(tmp_path / "0" / "delay.txt")}
+    assert set(trace_paths(one)) == {str(tmp_path / "0" / "delay.txt")}
 
 
 def test_an_option_has_a_value_for_each_way_or_a_file(tmp_path: Path) -> None:

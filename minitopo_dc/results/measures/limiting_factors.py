@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from minitopo_dc.numbers import short
@@ -151,10 +150,10 @@ def signs(run: Path) -> Signs:
         ResultError, ValueError: a file of it is missing or broken.
     """
     result, series = load_result(run), leg_series(run)
-    late, idle = _resting(series, _used(result), transfer_window(run, result))
+    late, idle = _resting(series, _used(result), transfer_window(run))
     windows, uneven = congestion_series(run), 0.0
     if len(_used(result)) > 1:
-        parts = link_utilisation(run, result)
+        parts = link_utilisation(run)
         uneven = max(parts) - min(parts) if max(parts) >= FULL else 0.0
     return {
         "waiting": reordering_wait_ms(run) / float(windows["smoothed_rtt_ms"].mean()),
@@ -164,7 +163,7 @@ def signs(run: Path) -> Signs:
         # load those of the answers count, and the legs carry the load.
         "bytes_per_byte": math.nan
         if result.workload in ("realtime", "under-load")
-        else leg_bytes_per_byte(run, result),
+        else leg_bytes_per_byte(run),
         "late": late,
         "idle": idle,
         "uneven": uneven,
@@ -225,7 +224,7 @@ def loads(run: Path) -> Loads:
         ResultError, ValueError: a file of it is missing or broken.
     """
     result, scenario = load_result(run), load_as_run(run)
-    bits = available_bits(scenario.legs, scenario.loads, *transfer_window(run, result))
+    bits = available_bits(scenario.legs, scenario.loads, *transfer_window(run))
     carried = result.leg_bytes or [0] * len(bits)
     pairs = [*zip(carried, bits, strict=True)]
     shares = tuple(8 * count / could if could else math.nan for count, could in pairs)
@@ -240,7 +239,7 @@ def loads(run: Path) -> Loads:
 
 def _why_unused(run: Path, scenario: Scenario, result: RunResult, leg: int) -> str:
     """Return why a leg carried nothing, by what the transport and the elements counted."""
-    if not available_bits(scenario.legs, scenario.loads, *transfer_window(run, result))[leg - 1]:
+    if not available_bits(scenario.legs, scenario.loads, *transfer_window(run))[leg - 1]:
         return "it was down"
     if use := result.details.get(PATH_USE, {}).get(str(leg)):
         return PATH_WORDS.get(use, "its path had little to carry")
@@ -315,7 +314,6 @@ def _part(share: float) -> str:
     )
 
 
-Numbers = npt.NDArray[np.float64]
 FALL = 0.9
 """The part of the window before below which it has fallen. CUBIC, which falls the least, goes to
 0.7 (RFC 9438)."""
@@ -338,27 +336,10 @@ def needless_falls(windows: pd.DataFrame, losses: pd.DataFrame, wait_s: float) -
     """
     if windows["cwnd_bytes"].dropna().empty:
         return math.nan
-    times, (lost,) = _grouped_series(losses, "part", "time_s", "lost")
-    moments = np.sort(times[1:][(np.diff(lost) > 0) & ~np.isnan(times[:-1])])
-    times, (cwnd, rtt_ms) = _grouped_series(
-        windows, "path", "time_s", "cwnd_bytes", "smoothed_rtt_ms"
-    )
-    fell = cwnd[1:] < FALL * cwnd[:-1]
-    since = (times[:-1] - ROUND_TRIPS * rtt_ms[1:] / 1000 - wait_s)[fell]
-    first, last = (
-        np.searchsorted(moments, since),
-        np.searchsorted(moments, times[1:][fell], "right"),
-    )
-    return float((np.isnan(since) | (last <= first)).sum())
-
-
-def _grouped_series(
-    table: pd.DataFrame, key: str, time: str, *columns: str
-) -> tuple[Numbers, Numbers]:
-    """Return times, and rows of numbers, of one leg or path after the other, with NaN between."""
-    keys = pd.factorize(table[key])[0]
-    order = np.argsort(keys, kind="stable")
-    values = np.stack([table[name].to_numpy(dtype=float)[order] for name in (time, *columns)])
-    starts = np.flatnonzero(np.diff(keys[order])) + 1
-    parted = np.insert(values, starts, np.nan, axis=1)
-    return parted[0], parted[1:]
+    moments = np.sort(losses["time_s"][losses.groupby("part")["lost"].diff() > 0])
+    before = windows.groupby("path")[["time_s", "cwnd_bytes"]].shift()
+    fell = windows["cwnd_bytes"] < FALL * before["cwnd_bytes"]
+    since = before["time_s"] - ROUND_TRIPS * windows["smoothed_rtt_ms"] / 1000 - wait_s
+    first = np.searchsorted(moments, since[fell])
+    last = np.searchsorted(moments, windows["time_s"][fell], "right")
+    return float((since[fell].isna() | (last <= first)).sum())

@@ -11,32 +11,27 @@ import numpy as np
 
 from minitopo_dc.fields.path_schedule import Period
 from minitopo_dc.results.kept_scenario import load_as_run
-from minitopo_dc.results.run_result import RunResult, available_bits, flow_windows
+from minitopo_dc.results.run_result import available_bits, flow_windows
 from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.results.tables.series import leg_series
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.units import NS_PER_S
 
 
-def link_utilisation(run: Path, result: RunResult | None = None) -> list[float]:
+def link_utilisation(run: Path) -> list[float]:
     """Return the part of each downlink leg's capacity that carried IP packets, from 0 to 1.
 
     Bits delivered (headers, retransmissions and duplicates included) are divided by the bits that
     the leg's capacity allows from the first client's start of connecting to the last one's end.
     What a leg delivers from its queue after the end of a given duration does not count.
 
-    Args:
-        run: the run's directory.
-        result: the run's result, where it is at hand.
-
     Raises:
         ResultError, ValueError: the run's files are broken, or it is not ok.
     """
-    result = result or load_result(run)
-    (start, end), scenario = transfer_window(run, result), load_as_run(run)
+    (start, end), scenario = transfer_window(run), load_as_run(run)
     if all(flow.workload.lasts_s is None for flow in scenario.resolved_flows):
         # This is exact: the last byte of a download is the last that its legs carry before closing.
-        carried: Sequence[float] = result.leg_bytes or []
+        carried: Sequence[float] = load_result(run).leg_bytes or []
     else:
         carried = [
             float(np.interp(end, rows["time_s"], rows["delivered_bytes"]))
@@ -51,19 +46,15 @@ def leg_utilisation(run: Path, leg: int) -> float:
     return dict(enumerate(link_utilisation(run), start=1)).get(leg, math.nan)
 
 
-def leg_bytes_per_byte(run: Path, result: RunResult | None = None) -> float:
+def leg_bytes_per_byte(run: Path) -> float:
     """Return the IP bytes that the downlink legs delivered for each byte of the download.
 
     Headers, retransmissions and copies make it more than 1. It is NaN for a run without a size.
 
-    Args:
-        run: the run's directory.
-        result: the run's result, where it is at hand.
-
     Raises:
         ResultError: the run's result is broken.
     """
-    result = result or load_result(run)
+    result = load_result(run)
     if not result.size_bytes or result.leg_bytes is None:
         return math.nan
     return sum(result.leg_bytes) / result.size_bytes
@@ -101,17 +92,13 @@ def open_capacity(run: Path) -> tuple[float, float]:
     return total / (end - start) / 1e6, largest / (end - start) / 1e6
 
 
-def transfer_window(run: Path, result: RunResult | None = None) -> Period:
+def transfer_window(run: Path) -> Period:
     """Return the first client's start of connecting and the last one's end, in s of the legs' time.
-
-    Args:
-        run: the run's directory.
-        result: the run's result, where it is at hand.
 
     Raises:
         ResultError, ValueError: the run's result is broken, or it is not ok.
     """
-    result = result or load_result(run)
+    result = load_result(run)
     if result.completion_s is None:
         raise ValueError(f"{run}: status {result.status}; only a run that is ok has a transfer")
     starts, ends = zip(*flow_windows(result.details, result.completion_s), strict=True)
