@@ -28,19 +28,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.packet import Packet, bind_layers
 
-from minitopo_dc.capture import (
-    BEARER_ID_TAG,
-    BEARER_TYPE_TAG,
-    DEDICATED,
-    DIRECTION_TAG,
-    DIRECTIONS,
-    PAYLOAD_TAG,
-    PORT,
-    SIGNATURE,
-    SN_LENGTH_TAG,
-    UEID_TAG,
-    USER_PLANE,
-)
+from minitopo_dc import capture
 
 DATA_OR_CONTROL = {0: "control", 1: "data"}
 
@@ -88,19 +76,19 @@ class PdcpNrUdp(Packet):
 
     name = "PDCP-NR over UDP"
     fields_desc: ClassVar[list[AnyField]] = [
-        StrFixedLenField("signature", SIGNATURE, len(SIGNATURE)),
-        ByteEnumField("plane", USER_PLANE, {1: "signalling", 2: "user"}),
-        ByteField("sn_length_tag", SN_LENGTH_TAG),
+        StrFixedLenField("signature", capture.SIGNATURE, len(capture.SIGNATURE)),
+        ByteEnumField("plane", capture.USER_PLANE, {1: "signalling", 2: "user"}),
+        ByteField("sn_length_tag", capture.SN_LENGTH_TAG),
         ByteField("sn_length", 18),
-        ByteField("direction_tag", DIRECTION_TAG),
-        ByteEnumField("direction", DIRECTIONS["downlink"], {0: "uplink", 1: "downlink"}),
-        ByteField("bearer_type_tag", BEARER_TYPE_TAG),
-        ByteField("bearer_type", DEDICATED),
-        ByteField("bearer_id_tag", BEARER_ID_TAG),
+        ByteField("direction_tag", capture.DIRECTION_TAG),
+        ByteEnumField("direction", capture.DIRECTIONS["downlink"], {0: "uplink", 1: "downlink"}),
+        ByteField("bearer_type_tag", capture.BEARER_TYPE_TAG),
+        ByteField("bearer_type", capture.DEDICATED),
+        ByteField("bearer_id_tag", capture.BEARER_ID_TAG),
         ByteField("bearer_id", 1),
-        ByteField("ueid_tag", UEID_TAG),
+        ByteField("ueid_tag", capture.UEID_TAG),
         ShortField("ueid", 1),
-        ByteField("payload_tag", PAYLOAD_TAG),
+        ByteField("payload_tag", capture.PAYLOAD_TAG),
     ]
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:  # noqa: ARG002 - scapy's
@@ -108,7 +96,7 @@ class PdcpNrUdp(Packet):
         return {12: PdcpData12, 18: PdcpData18}.get(self.sn_length, conf.raw_layer)
 
 
-bind_layers(UDP, PdcpNrUdp, sport=PORT, dport=PORT)
+bind_layers(UDP, PdcpNrUdp, sport=capture.PORT, dport=capture.PORT)
 
 
 def udp_packet(

@@ -309,7 +309,7 @@ def test_a_run_that_was_disturbed_has_no_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def disturb(one: Scenario, directory: Path) -> RunResult:
-        numbers = dict.fromkeys(("goodput_mbps", "completion_s", "capacity_share"))
+        numbers: dict[str, Any] = dict.fromkeys(("goodput_mbps", "completion_s", "capacity_share"))
         reason = "this machine: busy"
         return replace(pretend(one, directory), status="disturbed", reason=reason, **numbers)
 

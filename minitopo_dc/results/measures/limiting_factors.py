@@ -20,20 +20,7 @@ import pandas as pd
 from minitopo_dc.numbers import short
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import load_as_run
-from minitopo_dc.results.measures.account import (
-    CAUSES,
-    LEG_CAUSES,
-    counters,
-    longest_wait_s,
-    losses_over_time,
-    packet_account,
-    reordering_wait_ms,
-)
-from minitopo_dc.results.measures.utilisation import (
-    leg_bytes_per_byte,
-    link_utilisation,
-    transfer_window,
-)
+from minitopo_dc.results.measures import account, utilisation
 from minitopo_dc.results.path_use import PATH_USE
 from minitopo_dc.results.run_result import ENDS, RunResult, available_bits
 from minitopo_dc.results.tables.runs import load_result
@@ -121,7 +108,7 @@ def reason(worse: Path, better: Path) -> Reason:
     """Return why the worse of two runs was so; without a sign where their files do not tell."""
     try:
         found = strongest_sign(signs(worse), signs(better))
-        most = packet_account(worse).main_cause if found.sign == "lost" else ""
+        most = account.packet_account(worse).main_cause if found.sign == "lost" else ""
         return replace(found, most=most)
     except (ResultError, OSError, ValueError):
         return Reason()
@@ -150,20 +137,22 @@ def signs(run: Path) -> Signs:
         ResultError, ValueError: a file of it is missing or broken.
     """
     result, series = load_result(run), leg_series(run)
-    late, idle = _resting(series, _used(result), transfer_window(run))
+    late, idle = _resting(series, _used(result), utilisation.transfer_window(run))
     windows, uneven = congestion_series(run), 0.0
     if len(_used(result)) > 1:
-        parts = link_utilisation(run)
+        parts = utilisation.link_utilisation(run)
         uneven = max(parts) - min(parts) if max(parts) >= FULL else 0.0
     return {
-        "waiting": reordering_wait_ms(run) / float(windows["smoothed_rtt_ms"].mean()),
-        "needless": needless_falls(windows, losses_over_time(run), longest_wait_s(run)),
-        "lost": packet_account(run).lost_share,
+        "waiting": account.reordering_wait_ms(run) / float(windows["smoothed_rtt_ms"].mean()),
+        "needless": needless_falls(
+            windows, account.losses_over_time(run), account.longest_wait_s(run)
+        ),
+        "lost": account.packet_account(run).lost_share,
         # The bytes of a call are those in time: a late frame would be the reason of itself. Under
         # load those of the answers count, and the legs carry the load.
         "bytes_per_byte": math.nan
         if result.workload in ("realtime", "under-load")
-        else leg_bytes_per_byte(run),
+        else utilisation.leg_bytes_per_byte(run),
         "late": late,
         "idle": idle,
         "uneven": uneven,
@@ -224,7 +213,7 @@ def loads(run: Path) -> Loads:
         ResultError, ValueError: a file of it is missing or broken.
     """
     result, scenario = load_result(run), load_as_run(run)
-    bits = available_bits(scenario.legs, scenario.loads, *transfer_window(run))
+    bits = available_bits(scenario.legs, scenario.loads, *utilisation.transfer_window(run))
     carried = result.leg_bytes or [0] * len(bits)
     pairs = [*zip(carried, bits, strict=True)]
     shares = tuple(8 * count / could if could else math.nan for count, could in pairs)
@@ -239,17 +228,19 @@ def loads(run: Path) -> Loads:
 
 def _why_unused(run: Path, scenario: Scenario, result: RunResult, leg: int) -> str:
     """Return why a leg carried nothing, by what the transport and the elements counted."""
-    if not available_bits(scenario.legs, scenario.loads, *transfer_window(run))[leg - 1]:
+    if not available_bits(scenario.legs, scenario.loads, *utilisation.transfer_window(run))[
+        leg - 1
+    ]:
         return "it was down"
     if use := result.details.get(PATH_USE, {}).get(str(leg)):
         return PATH_WORDS.get(use, "its path had little to carry")
     sender, receiver = (run / f"{host}-summary.json" for host in ENDS[scenario.loads[0]])
     sent, came = (
-        next(iter(counters(file, part).values()), {})
+        next(iter(account.counters(file, part).values()), {})
         for file, part in ((sender, "transmit"), (receiver, "receive"))
     )
-    columns = [CAUSES[cause].column for cause in LEG_CAUSES]
-    lost = sum(counters(sender, "legs")[leg].get(name, 0) for name in columns)
+    columns = [account.CAUSES[cause].column for cause in account.LEG_CAUSES]
+    lost = sum(account.counters(sender, "legs")[leg].get(name, 0) for name in columns)
     if lost > came.get(f"pdus_{leg}", 0):
         return "it lost most of what it was given"
     if 2 * came.get("old", 0) > came.get(f"pdus_{leg}", 0) > 0:

@@ -22,28 +22,7 @@ from minitopo_dc.files import once_a_version
 from minitopo_dc.numbers import short, significant
 from minitopo_dc.registry import enter
 from minitopo_dc.results.files import naming
-from minitopo_dc.results.measures.account import (
-    given_up,
-    packet_account,
-    reordering_wait_ms,
-)
-from minitopo_dc.results.measures.delays import (
-    PART_MEASURES,
-    RTT_MEASURES,
-    answer_p95_ms,
-    answer_worst_ms,
-    part_delay_ms,
-    smoothed_rtt_ms,
-)
-from minitopo_dc.results.measures.recovery import (
-    handover_recovery_s,
-    handovers_per_minute,
-    worst_recovery_s,
-)
-from minitopo_dc.results.measures.utilisation import (
-    leg_bytes_per_byte,
-    leg_utilisation,
-)
+from minitopo_dc.results.measures import account, delays, recovery, utilisation
 from minitopo_dc.results.run_result import NUMBERS
 from minitopo_dc.results.tables.runs import is_better_low, main_measure, name_and_unit
 
@@ -61,17 +40,17 @@ _ADDED: dict[str, Read] = {}
 
 
 FROM_FILES: dict[str, Callable[[Path], float]] = {
-    "reordering_wait_ms": reordering_wait_ms,
-    "given_up": given_up,
-    "answer_worst_ms": answer_worst_ms,
-    "answer_p95_ms": answer_p95_ms,
-    "recovery_s": worst_recovery_s,
-    "leg_bytes_per_byte": leg_bytes_per_byte,
-    "lost_percent": lambda run: 100 * packet_account(run).lost_share,
-    "handovers_per_minute": handovers_per_minute,
-    "handover_recovery_s": handover_recovery_s,
-    **{name: partial(smoothed_rtt_ms, name=name) for name in RTT_MEASURES},
-    **{name: partial(part_delay_ms, name=name) for name in PART_MEASURES},
+    "reordering_wait_ms": account.reordering_wait_ms,
+    "given_up": account.given_up,
+    "answer_worst_ms": delays.answer_worst_ms,
+    "answer_p95_ms": delays.answer_p95_ms,
+    "recovery_s": recovery.worst_recovery_s,
+    "leg_bytes_per_byte": utilisation.leg_bytes_per_byte,
+    "lost_percent": lambda run: 100 * account.packet_account(run).lost_share,
+    "handovers_per_minute": recovery.handovers_per_minute,
+    "handover_recovery_s": recovery.handover_recovery_s,
+    **{name: partial(delays.smoothed_rtt_ms, name=name) for name in delays.RTT_MEASURES},
+    **{name: partial(delays.part_delay_ms, name=name) for name in delays.PART_MEASURES},
 }
 """Measures of a run's directory by their names."""
 PLAIN = (
@@ -165,7 +144,7 @@ def _measure(row: Row, name: str) -> float:
     if name in FROM_FILES:
         return FROM_FILES[name](Path(row["directory"]))
     if match := UTILISATION.fullmatch(name):
-        return leg_utilisation(Path(row["directory"]), int(match[1]))
+        return utilisation.leg_utilisation(Path(row["directory"]), int(match[1]))
     if name != THROUGHPUT:
         return _float(row.get(name))
     seconds = _float(row.get("completion_s")) - _float(row.get("first_byte_s"))
@@ -286,6 +265,7 @@ GOODPUT = Criterion("goodput_mbps", "goodput", "Mbit/s", margin=MARGINS["downloa
 ANSWERS = Criterion(
     "answer_p95_ms", "95th percentile of delays", "ms", sign=-1, margin=MARGINS["request-response"]
 )
+_PARTS = {"p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 CRITERIA = {
     "download": (GOODPUT,),
     "request-response": (ANSWERS,),
@@ -299,12 +279,11 @@ CRITERIA = {
         Criterion(
             "late_share", "late or lost frames", "%", False, -1, margin=100 * MARGINS["realtime"]
         ),
-        Criterion("frame_delay_p50_ms", "median of frame delay", "ms", False, -1, margin=10),
-        Criterion(
-            "frame_delay_p95_ms", "95th percentile of frame delay", "ms", False, -1, margin=10
-        ),
-        Criterion(
-            "frame_delay_p99_ms", "99th percentile of frame delay", "ms", False, -1, margin=10
+        *(
+            Criterion(
+                f"frame_delay_{part}_ms", f"{words} of frame delay", "ms", False, -1, margin=10
+            )
+            for part, words in _PARTS.items()
         ),
         Criterion("freezes", "freezes", "", False, sign=-1, margin=0.5),
     ),

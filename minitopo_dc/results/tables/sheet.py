@@ -24,9 +24,8 @@ from rich.text import Text
 from minitopo_dc.numbers import significant
 from minitopo_dc.results.tables.runs import value_name
 
-LAYOUTS = ((1, 1), (0, 1), (0, 2))
-"""Blanks behind a column, beside the one between two, and the number of columns that are broken:
-the first that fits is taken."""
+GAPS = (1, 0)
+"""Blanks behind a column, beside the one between two: the first with which all fits is taken."""
 INDENT = 4
 """The indentation of a record below its name."""
 
@@ -77,7 +76,7 @@ class Sheet:
         if self.title:
             yield Text(self.title)
         ample = options.update(width=10_000)
-        for table in (self._table(gap, breaks) for gap, breaks in LAYOUTS):
+        for table in map(self._table, GAPS):
             if Measurement.get(console, ample, table).minimum <= options.max_width:
                 yield table
                 break
@@ -85,25 +84,18 @@ class Sheet:
             yield from self._records()
         yield from map(Text, self.notes)
 
-    def _table(self, gap: int, breaks: int) -> Table:
+    def _table(self, gap: int) -> Table:
         table = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, gap, 0, 0), pad_edge=False)
-        columns = [[str(row[place]) for row in self.rows] for place in range(len(self.heads))]
-        widths = [
-            max(map(len, [*head.lines, *cells]))
-            for head, cells in zip(self.heads, columns, strict=True)
-        ]
-        texts = [place for place, head in enumerate(self.heads) if head.text]
-        broken = sorted(texts, key=widths.__getitem__)[-breaks:]
         above = max(len(head.lines) for head in self.heads)
-        for place, (head, cells) in enumerate(zip(self.heads, columns, strict=True)):
-            words = [word for text in (*head.lines, *cells) for word in text.split()]
-            longest = max(map(len, words)) if place in broken else widths[place]
+        for place, head in enumerate(self.heads):
+            lines = [*head.lines, *(str(row[place]) for row in self.rows)]
+            parts = " ".join(lines).split() if head.text else lines  # that stay in one piece
             table.add_column(
                 "\n".join([""] * (above - len(head.lines)) + head.lines),
                 justify="left" if head.text else "right",
                 header_style="",
-                width=None if place in broken[-1:] else longest,
-                min_width=longest,
+                no_wrap=not head.text,
+                min_width=max(map(len, parts)),
             )
         for row in self.rows:
             table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
