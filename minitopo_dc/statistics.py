@@ -326,7 +326,7 @@ def paired_difference(
     groups = of_both[good].groupby([*pairs, by], observed=True)
     wide = groups[measure].mean().unstack(by).reindex(columns=[first, second]).dropna()
     differences = (wide[first] - wide[second]).astype(float).tolist()
-    lost = lost_pairs(of_both, good, wide.index, pairs)
+    lost = _lost(of_both, good, wide.index, pairs)
     turned = [-float(np.mean(differences))] * sum(lost.values()) if differences else []
     (mean, interval), other = (
         (float(np.mean(values or math.nan)), mean_interval(values, confidence=confidence))
@@ -353,17 +353,10 @@ def paired_ratio(
     return made._replace(mean=mean, interval=interval, other=other)
 
 
-def lost_pairs(
+def _lost(
     runs: pd.DataFrame, good: pd.Series[bool], used: pd.Index, pairs: Sequence[str]
 ) -> dict[str, int]:
-    """Return how many pairs were asked for and are not used, by the reason (`Paired.lost`).
-
-    Args:
-        runs: of both ways.
-        good: which of them have a number.
-        used: the pairs that are used.
-        pairs: the columns that tell pairs apart.
-    """
+    """Return how many pairs of runs are not `used`, which are `good` of both, by the reason."""
     unused = runs.groupby(list(pairs), observed=True).size().index.difference(used)
     if unused.empty:
         return {}

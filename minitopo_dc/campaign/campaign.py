@@ -29,18 +29,9 @@ import pandas as pd
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from minitopo_dc.campaign import store
 from minitopo_dc.campaign.executors import Workers, executed, local
 from minitopo_dc.campaign.plan import Case, Plan
-from minitopo_dc.campaign.store import (
-    MISSING,
-    Facts,
-    Row,
-    Store,
-    explained,
-    make_table,
-    row_of,
-    save,
-)
 from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock
 from minitopo_dc.errors import InputError
 from minitopo_dc.interruption import heeded
@@ -87,11 +78,11 @@ class Campaign:
         version: Version = "full",
     ) -> None:
         self.directory = Path(directory)
-        self._store = Store(self.directory)
+        self._store = store.Store(self.directory)
         self._plan = Plan(cases, seeds)
         title, count = title or self.directory.name, self._plan.cases
         labels, seeds = list(self._plan.labels), list(self._plan.seeds)
-        self._facts = Facts(
+        self._facts = store.Facts(
             title=title, notes=notes, labels=labels, cases=count, seeds=seeds, version=version
         )
 
@@ -139,7 +130,7 @@ class Campaign:
                 with registrations_kept(), bar_of(missing, len(rows)) as bar, heeded():
                     for name, result in workers(missing, retries, self._store.working):
                         recorded = self._store.keep(name, result)
-                        rows[name] = row_of(recorded)
+                        rows[name] = store.row_of(recorded)
                         bar.end(recorded)
             finally:
                 self._save(rows)
@@ -149,7 +140,7 @@ class Campaign:
         """Return the table as it is now; a run that is not done has the status `missing`."""
         results = {name: self._store.read(name) for name in self._plan.scenarios}
         runs = {name: run for name, run in results.items() if isinstance(run, RunResult)}
-        return self._table({name: row_of(run) for name, run in runs.items()})
+        return self._table({name: store.row_of(run) for name, run in runs.items()})
 
     def empty_table(self) -> pd.DataFrame:
         """Return a table without rows, which has the columns that are known before a run."""
@@ -177,15 +168,15 @@ class Campaign:
     def _missing(self, done: Collection[str]) -> dict[str, Scenario]:
         return {name: run for name, run in self._plan.scenarios.items() if name not in done}
 
-    def _table(self, rows: Mapping[str, Row], measures: Iterable[str] = ()) -> pd.DataFrame:
+    def _table(self, rows: Mapping[str, store.Row], measures: Iterable[str] = ()) -> pd.DataFrame:
         """Return the table with these runs done; `measures` are columns that it gets beside its."""
         known = [name for name in self._plan.measures if name not in DETAILS]
-        unlabelled = dict.fromkeys(self._plan.labels)
+        none = dict.fromkeys(self._plan.labels)
         table = [
-            {**rows.get(name, MISSING), **unlabelled, **labels, "seed": seed, "run": f"runs/{name}"}
+            {**rows.get(name, store.MISSING), **none, **labels, "seed": seed, "run": f"runs/{name}"}
             for name, labels, seed in self._plan.rows
         ]
-        return make_table(table, self._plan.labels, [*known, *measures], self.directory)
+        return store.make_table(table, self._plan.labels, [*known, *measures], self.directory)
 
     def _workers(
         self, jobs: int | None, executor: Executor | Workers | None, again: Collection[str]
@@ -206,9 +197,9 @@ class Campaign:
         jobs = chosen_jobs(jobs, "real" if "real" in clocks else "virtual")
         return local(max(1, min(jobs, len(missing))))
 
-    def _save(self, rows: Mapping[str, Row]) -> None:
-        with explained(self.directory, "the table cannot be written"):
-            save(self._table(rows), self._facts, self.directory)
+    def _save(self, rows: Mapping[str, store.Row]) -> None:
+        with store.explained(self.directory, "the table cannot be written"):
+            store.save(self._table(rows), self._facts, self.directory)
 
 
 MAX_REASONS = 5

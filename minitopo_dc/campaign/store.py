@@ -23,22 +23,10 @@ from typing import Any, Final
 
 import pandas as pd
 
+from minitopo_dc import files
 from minitopo_dc.errors import InputError
 from minitopo_dc.fields import Settings
 from minitopo_dc.fields.base import quoted
-from minitopo_dc.files import (
-    FULL,
-    DataModelError,
-    check_size,
-    check_version,
-    naming,
-    opened,
-    parse_json,
-    read_text,
-    replacing,
-    write_version,
-    write_whole,
-)
 from minitopo_dc.results.files import ResultError, damage, seal
 from minitopo_dc.results.kept_scenario import share_traces
 from minitopo_dc.results.run_result import MAX_BYTES, SIZE, RunResult
@@ -87,9 +75,9 @@ class Store:
         if not run.is_dir():
             return None
         try:
-            check_version(run)
+            files.check_version(run)
             return damage(run, None if whole else "result.json") or read_result(run)
-        except DataModelError:
+        except files.DataModelError:
             raise
         except (OSError, ValueError) as error:
             return f"malformed run: {error}"
@@ -117,8 +105,8 @@ class Store:
                     raise InputError(f"{self.root}: another process writes there") from None
                 shutil.rmtree(self.working, ignore_errors=True)
                 self.working.mkdir()
-                check_version(self.root)
-                write_version(self.root)
+                files.check_version(self.root)
+                files.write_version(self.root)
             try:
                 yield
             finally:
@@ -176,13 +164,13 @@ class Store:
                 with log.open("rb") as file:
                     file.seek(max(0, log.stat().st_size - LOG_END_BYTES))
                     texts.append(file.read().decode("utf-8", "replace"))
-        if any(words in text for text in texts for words in FULL.values()):
+        if any(words in text for text in texts for words in files.FULL.values()):
             return True
         with tempfile.TemporaryFile(dir=self.working) as file:
             try:
                 os.posix_fallocate(file.fileno(), 0, FLOOR_BYTES)
             except OSError as error:
-                return error.errno in FULL
+                return error.errno in files.FULL
         return False
 
 
@@ -198,7 +186,7 @@ def explained(root: Path, remedy: str | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in FULL:
+        if error.errno in files.FULL:
             raise InputError(
                 f"{root}: the disk is full; every run that was recorded is kept: make room, then "
                 "give the same command again"
@@ -272,12 +260,12 @@ def save(table: pd.DataFrame, facts: Facts, directory: Path) -> None:
     Raises:
         OSError: one of them cannot be written.
     """
-    write_whole(directory / FACTS, facts.model_dump_json(indent=1))
+    files.write_whole(directory / FACTS, facts.model_dump_json(indent=1))
     plain = table.copy(deep=False)
     plain.attrs = {}  # a file is not told where it is, as it may be moved
-    with replacing(directory / TABLE) as partial:
+    with files.replacing(directory / TABLE) as partial:
         plain.to_parquet(partial, index=False)
-    with replacing(directory / TEXT_TABLE) as partial:
+    with files.replacing(directory / TEXT_TABLE) as partial:
         # Line ends of RFC 4180: only with them is a lone carriage return in a text quoted.
         plain.to_csv(partial, index=False, lineterminator="\r\n")
 
@@ -290,11 +278,13 @@ def load_facts(directory: Path) -> Facts:
             version of what is there.
     """
     path = directory / FACTS
-    check_version(directory)
+    files.check_version(directory)
     if not path.exists():
         raise InputError(f"{directory}: no campaign was run here ({FACTS} is missing)")
-    with naming(path):
-        return Facts.check(parse_json(read_text(path, MAX_BYTES, within=directory)), str(path))
+    with files.naming(path):
+        return Facts.check(
+            files.parse_json(files.read_text(path, MAX_BYTES, within=directory)), str(path)
+        )
 
 
 def read_table(path: Path, within: Path | None = None) -> pd.DataFrame:
@@ -309,12 +299,12 @@ def read_table(path: Path, within: Path | None = None) -> pd.DataFrame:
     """
     from pyarrow import parquet  # noqa: PLC0415  # slow to import, and few commands read tables
 
-    with naming(path), opened(path, MAX_TABLE, within=within) as file:
+    with files.naming(path), files.opened(path, MAX_TABLE, within=within) as file:
         metadata = parquet.ParquetFile(file).metadata
-        check_size(metadata.num_rows * max(1, metadata.num_columns), MAX_VALUES, "values")
+        files.check_size(metadata.num_rows * max(1, metadata.num_columns), MAX_VALUES, "values")
         groups = map(metadata.row_group, range(metadata.num_row_groups))
-        check_size(sum(group.total_byte_size for group in groups), MAX_TABLE)
-        check_size(_text_bytes(file), MAX_TABLE, "bytes of text")
+        files.check_size(sum(group.total_byte_size for group in groups), MAX_TABLE)
+        files.check_size(_text_bytes(file), MAX_TABLE, "bytes of text")
         return pd.read_parquet(file)
 
 
@@ -348,7 +338,7 @@ def load(directory: str | Path) -> pd.DataFrame:
             version of what is there.
     """
     directory = Path(directory)
-    check_version(directory)
+    files.check_version(directory)
     if (directory / FACTS).exists():
         return _load_campaign(directory)
     alone = _has_result(directory)
@@ -362,7 +352,7 @@ def load(directory: str | Path) -> pd.DataFrame:
 def _load_campaign(directory: Path) -> pd.DataFrame:
     labels, path, store = load_facts(directory).labels, directory / TABLE, Store(directory)
     table = read_table(path, within=directory)
-    with naming(path):
+    with files.naming(path):
         rows: list[Row] = []
         for row in table.astype(object).to_dict("records"):
             rows.append({str(name): value for name, value in row.items()})

@@ -185,10 +185,7 @@ def _run_panels(run: Path, scenario: Scenario) -> Panels:
     rate, carried = client_rate(run, bin_s), leg_rates(run, bin_s=bin_s)
     end_s = float(rate["time_s"].max()) + bin_s
     could = capacity_over_time(scenario.legs, end_s, bin_s)
-    could.loc[len(could)] = {
-        **could.iloc[-1],
-        "time_s": end_s,
-    }  # an area has the end of its last bin
+    could.loc[len(could)] = {**could.iloc[-1], "time_s": end_s}  # an area's last bin has an end
     panels: dict[str, Mapping[str, Line]] = {RECEIVED: rates(rate)}
     for leg, rows in carried.groupby("leg"):
         capacity = could["time_s"], could[f"leg_{leg}_mbps"]

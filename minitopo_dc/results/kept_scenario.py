@@ -17,18 +17,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc import files
 from minitopo_dc.fields import Settings, SettingsError, read_yaml
 from minitopo_dc.fields.base import quoted
-from minitopo_dc.files import (
-    CsvFile,
-    check_version,
-    once_a_version,
-    parse_json,
-    read_bytes,
-    read_text,
-    replacing,
-    write_json,
-)
 from minitopo_dc.scenario import Scenario, handovers_of
 from minitopo_dc.trace.model import LONGEST_FILE
 
@@ -52,7 +43,7 @@ def save_as_run(given: Scenario, resolved: Scenario, run: Path) -> None:
     """Write the scenario that is run, which can be run by itself, and the handovers of a rule."""
     resolved.save(run / DERIVED)
     if (handovers := handovers_of(given)) is not None:
-        with CsvFile(run / HANDOVERS, ["time_s", "old_leg", "new_leg"]) as file:
+        with files.CsvFile(run / HANDOVERS, ["time_s", "old_leg", "new_leg"]) as file:
             file.add_all(handovers)
 
 
@@ -69,7 +60,7 @@ def load_as_run(run: Path) -> Scenario:
     return _moved(scenario, places) if places else scenario
 
 
-@once_a_version(KEPT)
+@files.once_a_version(KEPT)
 def _load_once(path: Path) -> Scenario:
     """Read a run's scenario once, as each of its measures asks for it."""
     return load_recorded(path.parent, path.name)
@@ -83,7 +74,7 @@ def load_to_run(path: Path) -> Scenario:
         DataModelError: the run has a version of the data model that this program does not read.
     """
     if (path.parent / "result.json").exists():
-        check_version(path.parent)
+        files.check_version(path.parent)
     return Scenario.check(read_yaml(path), str(path))
 
 
@@ -97,7 +88,7 @@ def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
         SettingsError: the file is missing or wrong, or needs a plugin that is not registered.
         DataModelError: the run has a version of the data model that this program does not read.
     """
-    check_version(run)
+    files.check_version(run)
     values, plugins = read_yaml(run / name, within=run), ()
     if isinstance(values, dict):
         plugins = values.pop("plugins", ())
@@ -130,9 +121,9 @@ def keep_traces(scenario: Scenario, run: Path) -> None:
         return
     (run / FOLDER).mkdir(exist_ok=True)
     for path, name in names.items():
-        with replacing(run / FOLDER / name) as partial:
+        with files.replacing(run / FOLDER / name) as partial:
             shutil.copyfile(path, partial)
-    write_json(run / RECORD, names)
+    files.write_json(run / RECORD, names)
 
 
 def share_traces(run: Path, root: Path) -> None:
@@ -165,7 +156,7 @@ def _recorded(run: Path) -> dict[str, str]:
     """Return the names of the copies by the traces' paths; empty where none were kept."""
     path = run / RECORD
     try:
-        names = parse_json(read_text(path, MAX_BYTES, within=run))
+        names = files.parse_json(files.read_text(path, MAX_BYTES, within=run))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
@@ -186,10 +177,10 @@ def _is_same(path: str, name: str) -> bool:
         return False
 
 
-@once_a_version(256)
+@files.once_a_version(256)
 def _digest(path: Path) -> str:
     """Return the SHA-256 of a file; the runs of a campaign have the same traces."""
-    return hashlib.sha256(read_bytes(path, LONGEST_FILE)).hexdigest()
+    return hashlib.sha256(files.read_bytes(path, LONGEST_FILE)).hexdigest()
 
 
 def _moved(part: Any, places: Mapping[str, Path]) -> Any:

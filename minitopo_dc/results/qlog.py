@@ -42,25 +42,14 @@ def qlog_events(
     Raises:
         ResultError: there is no qlog (the scenario needs `options: {qlog: true}`), or it is broken.
     """
-    return _read_events(run, _qlog(run, role), several_paths=several_paths)
-
-
-def _qlog(run: Path, role: Literal["server", "client"]) -> Path:
-    """Return the path of the first flow's qlog.
-
-    aioquic and picoquic write `.qlog`, ngtcp2 `.sqlog`.
-    """
     logs = of_first_flow(run, f"qlog/{role}")
-    if logs is not None and (paths := sorted(logs.glob("*qlog"))):
-        return paths[0]
-    raise ResultError(
-        f"{run}: no qlog of the {role}; its scenario, or the first of its flows, lacks "
-        "options: qlog: true"
-    )
-
-
-def _read_events(run: Path, path: Path, *, several_paths: bool = False) -> list[Event]:
-    text = read_text_in(run, path, MAX_QLOG)
+    paths = [] if logs is None else sorted(logs.glob("*qlog"))  # ngtcp2's end with `.sqlog`
+    if not paths:
+        raise ResultError(
+            f"{run}: no qlog of the {role}; its scenario, or the first of its flows, lacks "
+            "options: qlog: true"
+        )
+    text = read_text_in(run, paths[0], MAX_QLOG)
     try:
         if text.startswith(RECORD_SEPARATOR):
             return list(_sequence_events(text))
@@ -69,14 +58,10 @@ def _read_events(run: Path, path: Path, *, several_paths: bool = False) -> list[
             return list(_draft_events(trace, several_paths=several_paths))
         events: list[Event] = trace["events"]
     except ResultError as error:
-        raise ResultError(f"{path}: {error}") from None
+        raise ResultError(f"{paths[0]}: {error}") from None
     except (*WRONG, RecursionError) as error:
-        raise _broken(path, error) from None
+        raise ResultError(f"{paths[0]}: malformed qlog: {error!r}") from None
     return events
-
-
-def _broken(path: Path, error: Exception) -> ResultError:
-    return ResultError(f"{path}: malformed qlog: {error!r}")
 
 
 def _draft_events(trace: Event, *, several_paths: bool) -> Iterator[Event]:

@@ -9,12 +9,8 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from minitopo_dc.capture import read_capture
-from minitopo_dc.results.files import (
-    MAX_CAPTURE,
-    ResultError,
-    opened_in,
-    read_numbers,
-)
+from minitopo_dc.results import files
+from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.run_result import of_first_flow
 from minitopo_dc.scenario.addresses import SERVER_PORT
 
@@ -43,7 +39,7 @@ def tcp_info(run: Path) -> pd.DataFrame:
             f"{run}: no {FILE}; its scenario, or the first of its flows, lacks options: "
             "tcp_info: true"
         )
-    table = read_numbers(run, path.relative_to(run), NUMBERS)
+    table = files.read_numbers(run, path.relative_to(run), NUMBERS)
     try:
         rows: pd.DataFrame = table[table["client_port"] == table["client_port"].iloc[0]]
         return rows.astype({"state": str}).reset_index(drop=True)
@@ -98,7 +94,7 @@ def segments(run: Path, name: str, client_port: int | None = None) -> list[TcpSe
             f"{run}: no {name}; its scenario lacks capture: [client, server] below real or virtual"
         )
     try:
-        with opened_in(run, path, MAX_CAPTURE) as file:
+        with files.opened_in(run, path, files.MAX_CAPTURE) as file:
             segments = [_segment(*packet) for packet in read_capture(file)]
     except ResultError:
         raise

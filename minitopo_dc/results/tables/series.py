@@ -6,7 +6,7 @@ docs/results.md has those of a run, docs/data-model.md the tables of many.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import count, pairwise, takewhile
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,13 +15,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from minitopo_dc.fields import Direction
-from minitopo_dc.results.files import (
-    ResultError,
-    read_csv,
-    read_mapping,
-    read_numbers,
-    to_numbers,
-)
+from minitopo_dc.results import files
+from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.run_result import ENDS, flow_directory
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import workload_names
@@ -73,7 +68,13 @@ def client_rate(run: Path | str, bin_s: float = BIN_S) -> pd.DataFrame:
     edges = bin_edges(path, times[-1], bin_s)
     received = np.interp(edges, times, counts)
     received[0], received[-1] = 0, counts[-1]
-    return pd.DataFrame({"time_s": edges[:-1], "rate_mbps": np.diff(received) * 8 / bin_s / 1e6})
+    return _rates(edges, received)
+
+
+def _rates(edges: Numbers, delivered: Any, **keys: Any) -> pd.DataFrame:
+    """Return the rates in bins by the bytes that were delivered until each edge of them."""
+    mbps = np.diff(delivered) * 8 / (edges[1] - edges[0]) / 1e6
+    return pd.DataFrame({"time_s": edges[:-1], **keys, "rate_mbps": mbps})
 
 
 def bin_edges(path: Path, end_s: float, bin_s: float) -> np.ndarray[tuple[int], np.dtype[Any]]:
@@ -132,7 +133,7 @@ def start_ns(path: Path) -> int:
     Raises:
         ResultError: the summary is missing or broken.
     """
-    start = read_mapping(path.parent, path).get("start_ns")
+    start = files.read_mapping(path.parent, path).get("start_ns")
     if not isinstance(start, int) or isinstance(start, bool):
         raise ResultError(f"{path}: start_ns: {start!r}; allowed: a number of ns")
     return start
@@ -152,11 +153,10 @@ def leg_rates(
     run = Path(run)
     series = leg_series(run, direction)
     edges = bin_edges(run, series["time_s"].max() if len(series) else 0.0, bin_s)
-    tables = []
-    for leg, rows in series.groupby("leg"):
-        delivered = np.interp(edges, rows["time_s"], rows["delivered_bytes"])
-        rates = np.diff(delivered) * 8 / bin_s / 1e6
-        tables.append(pd.DataFrame({"time_s": edges[:-1], "leg": leg, "rate_mbps": rates}))
+    tables = [
+        _rates(edges, np.interp(edges, rows["time_s"], rows["delivered_bytes"]), leg=leg)
+        for leg, rows in series.groupby("leg")
+    ]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -166,7 +166,7 @@ def path_series(run: Path | str) -> pd.DataFrame:
     Raises:
         ResultError: the file is missing or broken, or lacks a column.
     """
-    return read_numbers(Path(run), "paths.csv", (name for name in COLUMNS if name != "state"))
+    return files.read_numbers(Path(run), "paths.csv", (name for name in COLUMNS if name != "state"))
 
 
 def path_rates(run: Path | str, bin_s: float = RATE_BIN_S) -> pd.DataFrame:
@@ -182,22 +182,14 @@ def path_rates(run: Path | str, bin_s: float = RATE_BIN_S) -> pd.DataFrame:
     series = path_series(run)
     end = series["time_s"].max() if len(series) else 0.0
     edges = bin_edges(Path(run) / "paths.csv", end, bin_s)
-    tables = [
-        pd.DataFrame(
-            {"time_s": edges[:-1], "flow": flow, "leg": leg, "rate_mbps": _rates(rows, edges)}
-        )
-        for (flow, leg), rows in series.groupby(["flow", "leg"])
-    ]
+    tables = []
+    for (flow, leg), rows in series.groupby(["flow", "leg"]):
+        acked = np.zeros_like(edges)
+        for _, path in rows.dropna(subset="bytes_acked").groupby("path"):
+            acked += np.interp(edges, path["time_s"], path["bytes_acked"], left=0.0)
+        tables.append(_rates(edges, acked, flow=flow, leg=leg))
     columns = ["time_s", "flow", "leg", "rate_mbps"]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
-
-
-def _rates(rows: pd.DataFrame, edges: np.ndarray[tuple[int], np.dtype[np.float64]]) -> pd.Series:
-    acked = sum(
-        np.interp(edges, path["time_s"], path["bytes_acked"], left=0.0)
-        for _, path in rows.dropna(subset="bytes_acked").groupby("path")
-    )
-    return pd.Series(np.diff(acked + np.zeros_like(edges)) * 8 / np.diff(edges) / 1e6)
 
 
 def read_segments(run: Path) -> pd.DataFrame:
@@ -206,7 +198,7 @@ def read_segments(run: Path) -> pd.DataFrame:
     Raises:
         ResultError: the file is missing or broken.
     """
-    return read_numbers(run, "video.csv", ("done_s", "buffer_s", "stall_s", "bitrate_mbps"))
+    return files.read_numbers(run, "video.csv", ("done_s", "buffer_s", "stall_s", "bitrate_mbps"))
 
 
 def buffer_over_time(segments: pd.DataFrame) -> tuple[Numbers, Numbers]:
@@ -300,15 +292,13 @@ def _frames(run: Path, name: str) -> Iterator[pd.DataFrame]:
 
 def _flows(run: Path) -> Iterator[tuple[int, Path]]:
     yield 1, run
-    number = 1
-    while (directory := flow_directory(run, number, alone=False)).is_dir():
-        yield number, directory
-        number += 1
+    folders = (flow_directory(run, number, alone=False) for number in count(1))
+    yield from enumerate(takewhile(Path.is_dir, folders), start=1)
 
 
 def _table(run: Path, path: Path) -> pd.DataFrame:
-    table = read_csv(run, path)
-    return to_numbers(path, table, [str(name) for name in table if name not in TEXTS])
+    table = files.read_csv(run, path)
+    return files.to_numbers(path, table, [str(name) for name in table if name not in TEXTS])
 
 
 def _in_seconds(table: pd.DataFrame, begin_ns: int) -> pd.DataFrame:
@@ -319,8 +309,8 @@ def _in_seconds(table: pd.DataFrame, begin_ns: int) -> pd.DataFrame:
 
 
 def _read(path: Path, columns: list[str]) -> pd.DataFrame:
-    table = read_csv(path.parent, path)
-    return to_numbers(path, table, dict.fromkeys([*columns, *map(str, table)]), gaps=False)
+    table = files.read_csv(path.parent, path)
+    return files.to_numbers(path, table, dict.fromkeys([*columns, *map(str, table)]), gaps=False)
 
 
 def _ascending(path: Path, column: pd.Series[Any]) -> Numbers:
@@ -346,12 +336,11 @@ def congestion_series(run: Path) -> pd.DataFrame:
     """
     if (run / "paths.csv").exists():
         samples = path_series(run)
-        samples = samples[(samples["flow"] == 1) & (samples["state"] == "open")]
-        return samples.assign(path=samples["path"] + 1)[[*CONGESTION]].reset_index(drop=True)
-    if (run / "connections.csv").exists():
-        numbers = [name for name in CONGESTION if name != "path"]
-        samples = read_numbers(run, "connections.csv", ["flow", *numbers])
-        samples = samples[(samples["flow"] == 1) & samples["cwnd_bytes"].notna()]
-        samples = samples[numbers].astype(float).assign(path=1)
-        return samples[[*CONGESTION]].reset_index(drop=True)
-    return pd.DataFrame(columns=[*CONGESTION], dtype=float)
+        samples = samples[samples["state"] == "open"].assign(path=samples["path"] + 1)
+    elif (run / "connections.csv").exists():
+        names = ["flow", "time_s", "cwnd_bytes", "smoothed_rtt_ms"]
+        numbers = files.read_numbers(run, "connections.csv", names)[names].astype(float)
+        samples = numbers.dropna(subset="cwnd_bytes").assign(path=1)
+    else:
+        return pd.DataFrame(columns=[*CONGESTION], dtype=float)
+    return samples.loc[samples["flow"] == 1, [*CONGESTION]].reset_index(drop=True)

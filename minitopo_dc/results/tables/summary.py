@@ -91,12 +91,7 @@ def _summarise(runs: pd.DataFrame, columns: Sequence[Column]) -> dict[str, Any]:
     ok, others = runs[runs["status"] == "ok"], runs[runs["status"] != "ok"]
     return {
         "runs": len(runs),
-        "ok": len(ok),
-        **{
-            status: int((runs["status"] == status).sum())
-            for status in get_args(Status)
-            if status != "ok"
-        },
+        **{status: int((runs["status"] == status).sum()) for status in get_args(Status)},
         "judged": int((runs["trust"] != "").sum()),
         "repeats": int(runs["repeats"].sum()),
         "workload": runs["workload"].iloc[0],
