@@ -266,14 +266,9 @@ def means(runs: pd.DataFrame, by: Sequence[str], measure: str) -> pd.DataFrame:
     values = runs[measure].astype(float)
     known = runs[np.isfinite(values) & ok(runs)].assign(_value=values)
     groups = known.groupby(list(by), sort=False, observed=True, dropna=False)["_value"]
-    table = groups.agg(mean="mean", sd="std", n="count").reset_index()
-    if (table["n"] < 2).all():
-        return table.drop(columns="sd").assign(low=math.nan, high=math.nan)
-    from scipy.special import stdtrit  # noqa: PLC0415 (0.1 s that a run of each need not wait)
-
-    quantile = stdtrit((table["n"] - 1).clip(lower=1), (1 + CONFIDENCE) / 2)
-    reach = quantile * table.pop("sd") / np.sqrt(table["n"])
-    return table.assign(low=table["mean"] - reach, high=table["mean"] + reach)
+    ends = [mean_interval(group.tolist()) for _, group in groups]
+    table = groups.agg(mean="mean", n="count").reset_index()
+    return table.assign(low=[end.low for end in ends], high=[end.high for end in ends])
 
 
 def ok(runs: pd.DataFrame) -> pd.Series[bool]:

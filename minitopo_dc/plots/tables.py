@@ -331,15 +331,11 @@ def _log_if_wide(axes: Axes, which: Literal["x", "y"], values: pd.Series[Any]) -
     """Make an axis logarithmic if values are positive, and most are orders of magnitude apart."""
     least = values.min()
     if values.nunique() > 2 and least > 0 and values.quantile(0.95) > WIDE * least:
-        _log_axis(axes, which)
-
-
-def _log_axis(axes: Axes, which: Literal["x", "y"]) -> None:
-    axes.set(**{f"{which}scale": "log"})
-    axes.autoscale(axis=which)
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    locator = LogLocator(subs=(1, 2, 5), numticks=12)
-    axis.set(major_locator=locator, major_formatter="{x:g}", minor_formatter="")
+        axes.set(**{f"{which}scale": "log"})
+        axes.autoscale(axis=which)
+        axis = axes.xaxis if which == "x" else axes.yaxis
+        locator = LogLocator(subs=(1, 2, 5), numticks=12)
+        axis.set(major_locator=locator, major_formatter="{x:g}", minor_formatter="")
 
 
 def _bar_ticks(low: float | None, high: float | None, *, is_log: bool) -> list[float]:

@@ -25,18 +25,12 @@ from typing import Any
 
 import pandas as pd
 
+from minitopo_dc import statistics
 from minitopo_dc.numbers import for_json, short, significant
 from minitopo_dc.results.measures.limiting_factors import Reason, reason
 from minitopo_dc.results.measures.named import Criterion, criteria_of
 from minitopo_dc.results.measures.row_pairs import RowPair, row_pairs
-from minitopo_dc.statistics import (
-    CONFIDENCE,
-    Interval,
-    Outcome,
-    Paired,
-    outcome,
-    paired_difference,
-)
+from minitopo_dc.statistics import CONFIDENCE, Interval, Outcome, Paired
 
 FEWEST = 4
 """Pairs of an interval that is told: of fewer it is so wide that it tells nothing."""
@@ -61,7 +55,9 @@ class Difference:
     def outcome(self) -> Outcome:
         """Return the outcome of the first way; less than `FEWEST` pairs are not enough evidence."""
         is_enough = self.paired.pairs >= FEWEST
-        return outcome(self.paired.interval, self.criterion.limit) if is_enough else "open"
+        return (
+            statistics.outcome(self.paired.interval, self.criterion.limit) if is_enough else "open"
+        )
 
     def of_the_better(self, interval: Interval) -> tuple[float, float]:
         """Return the ends of an interval, as seen from the better way."""
@@ -181,15 +177,14 @@ def difference(
         confidence: the level of the interval.
     """
     first, second = ways
-    paired = paired_difference(
+    paired = statistics.paired_difference(
         scored, "way", first, second, measure="score", pairs=["seed"], confidence=confidence
     )
-    known = scored.loc[scored["score"].notna(), ["way", "seed", "number", "score"]]
-    mine, theirs = (known[known["way"] == way] for way in (first, second))
-    both = mine.merge(theirs, on="seed")  # a run a seed and way
-    means = both.mean(numeric_only=True)
-    one, other, score, its = means[["number_x", "number_y", "score_x", "score_y"]]
-    of_both = (float(one), float(other)), (float(score), float(its))
+    known = scored[scored["score"].notna() & scored["way"].isin(ways)]
+    both = known.pivot_table(index="seed", columns="way", values=["number", "score"])
+    columns = pd.MultiIndex.from_product([["number", "score"], ways])
+    one, other, score, its = both.reindex(columns=columns).dropna().mean().tolist()
+    of_both = (one, other), (score, its)
     return Difference(criterion, (first, second), *of_both, paired, confidence)
 
 
