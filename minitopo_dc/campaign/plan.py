@@ -252,11 +252,6 @@ class Program:
                 pyplot.close("all")  # it keeps figures, which can still be drawn and written
 
 
-def find_program(name: str) -> Path | None:
-    """Return the file of a campaign by its path or the name of a study; None if there is none."""
-    return Path(name) if name.endswith(".py") else studies().get(name)
-
-
 def studies() -> dict[str, Path]:
     """Return the campaigns of the checkout's or the installed studies, by name.
 

@@ -30,7 +30,10 @@ from scapy.packet import Packet, bind_layers
 
 from minitopo_dc import capture
 
-DATA_OR_CONTROL = {0: "control", 1: "data"}
+
+def _data_header(reserved_bits: int, sn_bits: int) -> list[AnyField]:
+    kind = BitEnumField("dc", 1, 1, {0: "control", 1: "data"})
+    return [kind, BitField("reserved", 0, reserved_bits), BitField("sn", 0, sn_bits)]
 
 
 class _Pdu(Packet):
@@ -46,22 +49,14 @@ class PdcpData12(_Pdu):
     """Data PDU with a 12-bit SN (TS 38.323, clause 6.2.2.2)."""
 
     name = "PDCP data, 12-bit SN"
-    fields_desc: ClassVar[list[AnyField]] = [
-        BitEnumField("dc", 1, 1, DATA_OR_CONTROL),
-        BitField("reserved", 0, 3),
-        BitField("sn", 0, 12),
-    ]
+    fields_desc: ClassVar[list[AnyField]] = _data_header(reserved_bits=3, sn_bits=12)
 
 
 class PdcpData18(_Pdu):
     """Data PDU with an 18-bit SN (TS 38.323, clause 6.2.2.3)."""
 
     name = "PDCP data, 18-bit SN"
-    fields_desc: ClassVar[list[AnyField]] = [
-        BitEnumField("dc", 1, 1, DATA_OR_CONTROL),
-        BitField("reserved", 0, 5),
-        BitField("sn", 0, 18),
-    ]
+    fields_desc: ClassVar[list[AnyField]] = _data_header(reserved_bits=5, sn_bits=18)
 
 
 class PdcpData16(_Pdu):

@@ -15,7 +15,7 @@ import pandas as pd
 
 from minitopo_dc.campaign.campaign import AGAIN, Campaign, Version
 from minitopo_dc.campaign.executors import Cluster
-from minitopo_dc.campaign.plan import FILE, Case, Program, find_program, load_program, studies
+from minitopo_dc.campaign.plan import FILE, Case, Program, load_program, studies
 from minitopo_dc.campaign.store import Store, load, load_facts
 from minitopo_dc.cli.privileges import drop_privileges
 from minitopo_dc.errors import did_you_mean
@@ -89,7 +89,7 @@ def _expected_s(scenario: Scenario) -> float:
 
 def _program_file(name: str, option: str) -> Path:
     """Return the path of a campaign's file."""
-    path = find_program(name)
+    path = Path(name) if name.endswith(".py") else studies().get(name)
     if path is not None:
         return path
     if name.endswith((".yaml", ".yml")):

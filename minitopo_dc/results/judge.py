@@ -72,7 +72,7 @@ def judge(
     leg_bytes: list[int],
 ) -> RunResult:
     """Return the result of flows that measured what was asked for, and save their rows as files."""
-    alone, legs = not scenario.flows, len(scenario.legs)
+    alone = not scenario.flows
     flows = list(zip(scenario.resolved_flows, measurements, strict=True))
     _save_rows(flows, Path(blank.directory), alone=alone)
     # On the virtual clock a client starts when it is to: as soon as a tunnel is open.
@@ -83,18 +83,15 @@ def judge(
     )
     if (reason := _first_failure(late, alone=alone)) is not None:
         return replace(blank, reason=reason, leg_bytes=leg_bytes)
-    paths: list[FlowPaths | None] = []
-    for flow, measured in flows:
-        plan = flow.paths if flow.has_several_paths else None
-        # Beside other flows the legs' counters do not show what this one used.
-        carried = leg_bytes if alone or plan is None else bytes_of_legs(measured.details, legs)
-        own = None if plan is None else FlowPaths(scenario, flow, plan, measured, carried)
-        paths.append(own)
-    measurements = [
-        measured if own is None else replace(measured, details={**measured.details, **own.details})
-        for measured, own in zip(measurements, paths, strict=True)
-    ]
-    faults = (None if own is None else own.failure() for own in paths)
+    measurements = [*measurements]
+    faults: list[str | None] = [None] * len(flows)
+    for place, (flow, measured) in enumerate(flows):
+        if flow.has_several_paths and flow.paths is not None:
+            # Beside other flows the legs' counters do not show what this one used.
+            carried = leg_bytes if alone else bytes_of_legs(measured.details, len(scenario.legs))
+            own = FlowPaths(scenario, flow, flow.paths, measured, carried)
+            measurements[place] = replace(measured, details={**measured.details, **own.details})
+            faults[place] = own.failure()
     if (reason := _first_failure(faults, alone=alone)) is not None:
         known = measurements[0].details if alone else {}
         details = {name: value for name, value in known.items() if name == PATH_USE}

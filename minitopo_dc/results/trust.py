@@ -176,11 +176,6 @@ def with_trust(result: RunResult, trust: Mapping[str, Any]) -> RunResult:
     return replace(result, status="disturbed", reason=reason, details=details, **none)
 
 
-def verdict_of(result: RunResult) -> str:
-    """Return `clean` or `disturbed`; empty on the virtual clock, and where nothing was gathered."""
-    return str(result.details.get("trust", {}).get("verdict", ""))
-
-
 @functools.cache
 def _limits(file: Path, *, required: bool) -> tuple[Limits, str]:
     """Return the limits of this machine, and where they are from."""

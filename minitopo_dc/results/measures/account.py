@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -256,9 +257,8 @@ def _lost(run: Path, direction: Direction, file: str, columns: list[str]) -> Ite
         return
     key = "leg" if file == "legs" else "bearer"
     series = element_series(run, host, file, key)
-    lost = series[[name for name in columns if name in series]].sum(axis=1)
-    part = key if file == "legs" else file
-    names = f"{part} " + series[key].astype(str)
+    lost = series.reindex(columns=columns).sum(axis=1)
+    names = f"{key if file == 'legs' else file} " + series[key].astype(str)
     yield pd.DataFrame({"time_s": series["time_s"], "part": names, "lost": lost})
 
 
@@ -352,15 +352,13 @@ def _losses(run: Path) -> Iterator[Losses]:
 
     A leg that carried nothing is left out, and one whose losses change in mid-run.
     """
-    ends = None
+    ends = cache(lambda: leg_series(run).groupby("leg").last().to_dict("index"))  # if it is needed
     for number, leg in enumerate(load_as_run(run).legs, start=1):
         radio = leg.downlink
         model = radio.loss_model()
         if model is None or any(change.loss_percent is not None for change in radio.changes):
             continue
-        if ends is None:
-            ends = leg_series(run).groupby("leg").last().to_dict("index")
-        counted = ends[number]
+        counted = ends()[number]
         refused = counted["dropped_queue"] + counted.get("dropped_mtu", 0)
         if packets := int(counted["pushed_packets"] - refused):
             expected = expected_count(*model.moments(packets))

@@ -21,7 +21,6 @@ from minitopo_dc.files import check_version, once_a_version
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import GIVEN
 from minitopo_dc.results.run_result import ATTEMPTS, NUMBERS, SETTINGS, RunResult
-from minitopo_dc.results.trust import verdict_of
 from minitopo_dc.scenario import Mode
 from minitopo_dc.workloads import Download
 
@@ -260,7 +259,7 @@ def results_table(
             table[name] = [getattr(run, name) for run in results]
     for name in NUMBERS:
         table[name] = table[name].astype("float64")
-    table["trust"] = [verdict_of(run) for run in results]
+    table["trust"] = [str(run.details.get("trust", {}).get("verdict", "")) for run in results]
     table["repeats"] = [len(run.details.get(ATTEMPTS["disturbed"], ())) for run in results]
     bytes_of_legs = [run.leg_bytes or [] for run in results]
     for leg in range(max(map(len, bytes_of_legs), default=0)):

@@ -74,10 +74,7 @@ def columns_of(table: pd.DataFrame) -> tuple[Column, ...]:
 
 def _units(table: pd.DataFrame) -> dict[str, str]:
     """Return the measures of users' programs with their units, of runs or of their summary."""
-    if UNITS in table:
-        units = list(table[UNITS])
-    else:
-        units = [details.get(UNITS) for details in table.get("details", ())]
+    units = table[UNITS] if UNITS in table else [run.get(UNITS) for run in table.get("details", ())]
     return {name: unit for run in units if isinstance(run, dict) for name, unit in run.items()}
 
 
