@@ -105,8 +105,18 @@ def measure(row: Row, name: str) -> float:
     Raises:
         ResultError: it should be in a file that is missing or broken.
     """
-    with naming(Path(row.get("directory", "a run"))):
-        return _measure(row, name)
+    run = Path(row.get("directory", "a run"))
+    with naming(run):
+        if name in _ADDED:
+            return _added(run, _ADDED[name]).get(name, math.nan)
+        if name in FROM_FILES:
+            return FROM_FILES[name](run)
+        if match := UTILISATION.fullmatch(name):
+            return utilisation.leg_utilisation(run, int(match[1]))
+        if name != THROUGHPUT:
+            return _float(row.get(name))
+        seconds = _float(row.get("completion_s")) - _float(row.get("first_byte_s"))
+        return _float(row.get("size_bytes")) * 8 / seconds / 1e6 if seconds else math.nan
 
 
 def with_measures(runs: pd.DataFrame, *names: str) -> pd.DataFrame:
@@ -136,19 +146,6 @@ def with_measures(runs: pd.DataFrame, *names: str) -> pd.DataFrame:
         name: [math.nan if row is None else measure(row, name) for row in rows] for name in names
     }
     return runs.assign(**columns)
-
-
-def _measure(row: Row, name: str) -> float:
-    if name in _ADDED:
-        return _added(Path(row["directory"]), _ADDED[name]).get(name, math.nan)
-    if name in FROM_FILES:
-        return FROM_FILES[name](Path(row["directory"]))
-    if match := UTILISATION.fullmatch(name):
-        return utilisation.leg_utilisation(Path(row["directory"]), int(match[1]))
-    if name != THROUGHPUT:
-        return _float(row.get(name))
-    seconds = _float(row.get("completion_s")) - _float(row.get("first_byte_s"))
-    return _float(row.get("size_bytes")) * 8 / seconds / 1e6 if seconds else math.nan
 
 
 def _float(value: Any) -> float:
@@ -220,21 +217,20 @@ class Criterion:
         """Return a difference of scores in `difference_unit`."""
         return 100 * math.expm1(difference) if self.is_ratio else difference
 
-    def shown(self, low: float, high: float) -> str:
-        """Return the ends of an interval of scores: `4.1 to 7.6 %`, `0.7 to 2.4 times`.
+    def shown(self, *differences: float) -> str:
+        """Return differences of scores, as the ends of an interval: `4.1 to 7.6 %`, `0.7 times`.
 
         Of what is lower they are parts of the higher one.
         """
         if not self.is_ratio:
-            ends = (significant(end, 2) for end in (low, high))
-            return f"{' to '.join(ends)} {self.difference_unit}".rstrip()
-        if self.better == "lower":
-            low, high = (-100 * math.expm1(-end) for end in (low, high))
-        elif max(abs(low), abs(high)) >= TWICE:
-            return f"{short(math.exp(low))} to {short(math.exp(high))} times"
+            unit, texts = self.difference_unit, [significant(end, 2) for end in differences]
+        elif self.better == "lower":
+            unit, texts = "%", [short(-100 * math.expm1(-end)) for end in differences]
+        elif max(map(abs, differences)) >= TWICE:
+            unit, texts = "times", [short(math.exp(end)) for end in differences]
         else:
-            low, high = self.in_unit(low), self.in_unit(high)
-        return f"{short(low)} to {short(high)} %"
+            unit, texts = "%", [short(self.in_unit(end)) for end in differences]
+        return f"{' to '.join(texts)} {unit}".rstrip()
 
     def by(self, difference: float) -> str:
         """Return by how much the better one is better: `12 % faster`, `11 times as fast`.
@@ -242,15 +238,10 @@ class Criterion:
         Args:
             difference: of the scores, not below 0.
         """
-        if not self.is_ratio:
-            unit = f" {self.difference_unit}".rstrip()
-            return f"{significant(difference, 2)}{unit} better"
-        if self.better == "lower":
-            return f"{short(-100 * math.expm1(-difference))} % lower"
-        if difference >= TWICE:
-            word = {"faster": "fast", "higher": "high"}[self.better]
-            return f"{short(math.exp(difference))} times as {word}"
-        return f"{short(self.in_unit(difference))} % {self.better}"
+        far = self.shown(difference)
+        if far.endswith("times"):
+            return f"{far} as {self.better.removesuffix('er')}"
+        return f"{far} {self.better if self.is_ratio else 'better'}"
 
 
 TWICE = math.log(1.995)

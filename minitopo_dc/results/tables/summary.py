@@ -205,14 +205,13 @@ def render_table(comparison: pd.DataFrame, every_row: pd.DataFrame | None = None
         texts = [text for text in (" ".join(row["reason"].split()), row["notes"]) if text]
         for text in texts:
             notes.setdefault(text, []).append(" ".join(value_name(row[name]) for name in labels))
-        cells = [*_cells(row, first), *(_carried(row[leg]) for leg in legs)]
+        cells = [*_cells(row, first), *(_carried(row[leg]) for leg in legs), *_cells(row, last)]
         if row["ok"] != row["runs"]:  # so that it is not taken for the mean of all
             cells[:1] = [f"{row['ok']} of {row['runs']} runs: {cell}" for cell in cells[:1]]
         sheet.add(
             *(value_name(row[name]) for name in labels),
             _runs(row, [[*notes].index(text) + 1 for text in texts]),
             *(cells if row["ok"] else "-" * len(cells)),
-            *(_cells(row, last) if row["ok"] else "-" * len(last)),
         )
     for number, (text, names) in enumerate(notes.items(), start=1):
         sheet.notes.append(f"[{number}] {', '.join(names)}: {text}")
