@@ -152,7 +152,7 @@ class Guest:
         Raises:
             GuestError: it has ended, or hangs.
         """
-        self._wait(self._lib.guest_boot(self._guest))
+        self._wait(self._lib.guest_go_on(self._guest))
         self._is_up = True
         self._remove_files()
         return self._frames()

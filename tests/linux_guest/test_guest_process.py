@@ -195,7 +195,7 @@ def test_what_a_guest_told_its_cards_is_done_before_its_wait(tmp_path: Path) -> 
     pid = lib.guest_start(made, program, arguments, environment, console)
     try:
         wait_for(tmp_path / "written")
-        assert lib.guest_boot(made) == lib.GUEST_WAITS
+        assert lib.guest_go_on(made) == lib.GUEST_WAITS
         wait_for(tmp_path / "answer")
     finally:
         os.kill(pid, 9)

@@ -37,9 +37,13 @@ static const char *const settings[][2] = {
 };
 #define TCP_MEMORY "188220 250960 376440"
 
-static void name_of(char *name, int card)
+/* The name of a card, until the next call. */
+static const char *name_of(int card)
 {
-	snprintf(name, IFNAMSIZ, "eth%d", card);
+	static char name[IFNAMSIZ];
+
+	snprintf(name, sizeof name, "eth%d", card);
+	return name;
 }
 
 static void set_all(const struct orders *o)
@@ -72,9 +76,9 @@ static void separate_packets(const char *name)
 
 static void set_up_card(int card, const struct sockaddr_storage *address)
 {
-	char name[IFNAMSIZ], file[80];
+	const char *name = name_of(card);
+	char file[80];
 
-	name_of(name, card);
 	snprintf(file, sizeof file, "/proc/sys/net/ipv6/conf/%s/addr_gen_mode", name);
 	put(file, "1"); /* no address of its own, whose announcements would be packets */
 	separate_packets(name);
@@ -100,9 +104,8 @@ static void set_up_server(const struct orders *o)
 
 static void set_up_proxy(const struct orders *o)
 {
-	char name[IFNAMSIZ];
+	const char *name = name_of(o->clients + 1);
 
-	name_of(name, o->clients + 1);
 	set_up_card(o->clients + 1, &o->proxy);
 	reach(name, &o->server);
 	for (int card = 1; card <= o->clients; card++)
@@ -113,27 +116,23 @@ static void set_up_proxy(const struct orders *o)
 
 static void set_up_client(const struct orders *o)
 {
-	char name[IFNAMSIZ];
-
 	for (int card = 1; card <= o->clients; card++) {
-		name_of(name, card);
+		const char *name = name_of(card);
+
 		set_up_card(card, &o->client[card]);
 		add_route(name, peer(o), &o->client[card], FIRST_TABLE + card);
 		add_rule(&o->client[card], FIRST_TABLE + card);
 		add_neighbour(name, peer(o));
 	}
-	name_of(name, o->first);
-	add_route(name, peer(o), &o->client[o->first], RT_TABLE_MAIN);
+	add_route(name_of(o->first), peer(o), &o->client[o->first], RT_TABLE_MAIN);
 	set_all(o);
 }
 
 static void make_change(const struct orders *o, int number)
 {
 	const struct change *c = &o->change[number];
-	char name[IFNAMSIZ];
 
-	name_of(name, c->card);
-	errno = endpoint(c->action, c->card, &o->client[c->card], name);
+	errno = endpoint(c->action, c->card, &o->client[c->card], name_of(c->card));
 	if (errno)
 		die("change of an MPTCP endpoint");
 	if (c->at)
@@ -198,7 +197,6 @@ static pid_t begin_host(const struct orders *o, void (*be)(const struct orders *
 			int last)
 {
 	int to_host[2], from_host[2];
-	char name[IFNAMSIZ];
 	pid_t pid;
 
 	if (pipe2(to_host, O_CLOEXEC) || pipe2(from_host, O_CLOEXEC))
@@ -213,10 +211,8 @@ static pid_t begin_host(const struct orders *o, void (*be)(const struct orders *
 		exit(0);
 	}
 	wait_for_byte(from_host[0]);
-	for (int card = first; card <= last; card++) {
-		name_of(name, card);
-		link_to(name, pid);
-	}
+	for (int card = first; card <= last; card++)
+		link_to(name_of(card), pid);
 	*telling = to_host[1];
 	return pid;
 }

@@ -84,22 +84,17 @@ static int index_of(const char *name)
 	return index;
 }
 
-static const void *bytes_of(const struct sockaddr_storage *address, size_t *bytes)
-{
-	if (address->ss_family == AF_INET6) {
-		*bytes = sizeof(struct in6_addr);
-		return &((const struct sockaddr_in6 *)address)->sin6_addr;
-	}
-	*bytes = sizeof(struct in_addr);
-	return &((const struct sockaddr_in *)address)->sin_addr;
-}
-
 static void add_bytes(struct request *r, int type, const struct sockaddr_storage *address)
 {
-	size_t bytes;
-	const void *at = bytes_of(address, &bytes);
+	if (address->ss_family == AF_INET6)
+		attribute(r, type, &((const struct sockaddr_in6 *)address)->sin6_addr, sizeof(struct in6_addr));
+	else
+		attribute(r, type, &((const struct sockaddr_in *)address)->sin_addr, sizeof(struct in_addr));
+}
 
-	attribute(r, type, at, bytes);
+static void add_number(struct request *r, int type, uint32_t number)
+{
+	attribute(r, type, &number, sizeof number);
 }
 
 static int length_of(const struct sockaddr_storage *address)
@@ -111,9 +106,8 @@ void link_to(const char *name, pid_t network_of)
 {
 	struct ifinfomsg body = { .ifi_index = index_of(name) };
 	struct request r = begin(RTM_NEWLINK, 0, &body, sizeof body);
-	uint32_t pid = network_of;
 
-	attribute(&r, IFLA_NET_NS_PID, &pid, sizeof pid);
+	add_number(&r, IFLA_NET_NS_PID, network_of);
 	order(&r, "link_to");
 }
 
@@ -165,11 +159,10 @@ void add_route(const char *name, const struct sockaddr_storage *to, const struct
 		.rtm_type = RTN_UNICAST,
 	};
 	struct request r = begin(RTM_NEWROUTE, NLM_F_CREATE, &body, sizeof body);
-	uint32_t index = index_of(name), number = table;
 
 	add_bytes(&r, RTA_DST, to);
-	attribute(&r, RTA_OIF, &index, sizeof index);
-	attribute(&r, RTA_TABLE, &number, sizeof number);
+	add_number(&r, RTA_OIF, index_of(name));
+	add_number(&r, RTA_TABLE, table);
 	if (source)
 		add_bytes(&r, RTA_PREFSRC, source);
 	order(&r, "add_route");
@@ -183,10 +176,9 @@ void add_rule(const struct sockaddr_storage *source, int table)
 		.action = FR_ACT_TO_TBL,
 	};
 	struct request r = begin(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &body, sizeof body);
-	uint32_t number = table;
 
 	add_bytes(&r, FRA_SRC, source);
-	attribute(&r, FRA_TABLE, &number, sizeof number);
+	add_number(&r, FRA_TABLE, table);
 	order(&r, "add_rule");
 }
 
@@ -217,10 +209,9 @@ static struct request to_path_manager(int command)
 void set_subflow_limit(int subflows)
 {
 	struct request r = to_path_manager(MPTCP_PM_CMD_SET_LIMITS), answer;
-	uint32_t number = subflows, none = 0;
 
-	attribute(&r, MPTCP_PM_ATTR_RCV_ADD_ADDRS, &none, sizeof none);
-	attribute(&r, MPTCP_PM_ATTR_SUBFLOWS, &number, sizeof number);
+	add_number(&r, MPTCP_PM_ATTR_RCV_ADD_ADDRS, 0);
+	add_number(&r, MPTCP_PM_ATTR_SUBFLOWS, subflows);
 	errno = ask(NETLINK_GENERIC, &r, &answer);
 	if (errno)
 		die("set_subflow_limit");
@@ -246,13 +237,11 @@ int endpoint(enum action action, int id, const struct sockaddr_storage *address,
 		add_bytes(&r, family == AF_INET6 ? MPTCP_PM_ADDR_ATTR_ADDR6 : MPTCP_PM_ADDR_ATTR_ADDR4, address);
 	}
 	if (action == ADD_ENDPOINT) {
-		int32_t index = index_of(name);
-
 		flags = MPTCP_PM_ADDR_FLAG_SUBFLOW;
-		attribute(&r, MPTCP_PM_ADDR_ATTR_IF_IDX, &index, sizeof index);
+		add_number(&r, MPTCP_PM_ADDR_ATTR_IF_IDX, index_of(name));
 	}
 	if (action != DELETE_ENDPOINT && action != DELETE_INITIAL)
-		attribute(&r, MPTCP_PM_ADDR_ATTR_FLAGS, &flags, sizeof flags);
+		add_number(&r, MPTCP_PM_ADDR_ATTR_FLAGS, flags);
 	end_nested(&r, nested);
 	return ask(NETLINK_GENERIC, &r, &answer);
 }

@@ -183,8 +183,7 @@ int card_message(struct card *c)
 	if (h.bytes && receive(c->connection, &p, h.bytes, files + count, &more))
 		return -1;
 	failed = carry_out(c, &h, &p, files, count);
-	for (unsigned i = 0; i < count; i++)
-		close(files[i]);
+	close_all(files, count);
 	return failed ? -1 : 0;
 }
 
@@ -276,33 +275,26 @@ static int scatter(struct guest *g, struct card *c, const uint8_t *packet, uint3
 {
 	struct ring *r = &c->ring[RECEIVE];
 	struct virtio_net_hdr_v1 virtio = { .flags = VIRTIO_NET_HDR_F_DATA_VALID, .num_buffers = 1 };
-	uint8_t headers[PACKET_HEADER + ETHERNET_HEADER] = { 0 };
-	uint8_t peer[] = PEER_MAC, *ethernet = headers + PACKET_HEADER;
-	uint32_t head, at, done = 0, total = sizeof headers + length;
+	uint8_t whole[PACKET_HEADER + ETHERNET_HEADER + length], peer[] = PEER_MAC;
+	uint8_t *ethernet = whole + PACKET_HEADER;
+	uint32_t head, at, done = 0;
 
-	memcpy(headers, &virtio, sizeof virtio);
+	memcpy(whole, &virtio, sizeof virtio);
 	mac_of(c, ethernet);
 	memcpy(ethernet + MAC_BYTES, peer, MAC_BYTES);
 	memcpy(ethernet + 2 * MAC_BYTES, packet[0] >> 4 == 6 ? "\x86\xdd" : "\x08\x00", 2);
+	memcpy(ethernet + ETHERNET_HEADER, packet, length);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	head = at = r->available->ring[r->next % r->size];
-	for (uint32_t parts = 0; parts < r->size && done < total; parts++) {
+	for (uint32_t parts = 0; parts < r->size && done < sizeof whole; parts++) {
 		volatile struct vring_desc *d = &r->descriptors[at % r->size];
-		uint32_t room = d->len, first;
+		uint32_t room = d->len, rest = sizeof whole - done;
 		uint8_t *to = here(c, d->addr, room);
 
 		if (!to)
 			return gone(g, "it waits for a packet outside its memory");
-		first = done < sizeof headers ? sizeof headers - done : 0;
-		first = first < room ? first : room;
-		memcpy(to, headers + done, first);
-		done += first;
-		if (done >= sizeof headers) {
-			uint32_t rest = total - done < room - first ? total - done : room - first;
-
-			memcpy(to + first, packet + done - sizeof headers, rest);
-			done += rest;
-		}
+		memcpy(to, whole + done, rest < room ? rest : room);
+		done += rest < room ? rest : room;
 		if (!(d->flags & VRING_DESC_F_NEXT))
 			break;
 		at = d->next;
@@ -327,9 +319,11 @@ static int keep(struct card *c, const uint8_t *packet, uint32_t length)
 	return 0;
 }
 
-/* Hand a packet to the guest, or keep it until there is room: a card loses nothing. 0, or -1. */
-int card_put(struct guest *g, struct card *c, const uint8_t *packet, uint32_t length)
+/* Hand a packet to the guest, which is to run at this moment, or keep it until there is room: a card loses nothing. */
+int guest_inject(struct guest *g, uint32_t card, const uint8_t *packet, uint32_t length)
 {
+	struct card *c = &g->card[card];
+
 	if (c->waiting_bytes || !has_room(&c->ring[RECEIVE]))
 		return keep(c, packet, length) ? gone(g, "no memory") : 0;
 	return scatter(g, c, packet, length);
@@ -375,9 +369,7 @@ void card_free(struct card *c)
 {
 	int files[] = { c->listener, c->connection, c->calls };
 
-	for (unsigned i = 0; i < sizeof files / sizeof *files; i++)
-		if (files[i] >= 0)
-			close(files[i]);
+	close_all(files, sizeof files / sizeof *files);
 	for (int i = 0; i < REGIONS; i++)
 		if (c->region[i].mapped && c->region[i].mapped != MAP_FAILED)
 			munmap(c->region[i].mapped, c->region[i].mapped_bytes);

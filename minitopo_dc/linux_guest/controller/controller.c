@@ -76,6 +76,13 @@ int receive(int from, void *to, size_t bytes, int *files, unsigned *count)
 	return 0;
 }
 
+void close_all(const int *files, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (files[i] >= 0)
+			close(files[i]);
+}
+
 int send_all(int to, const void *what, size_t bytes)
 {
 	return send(to, what, bytes, MSG_NOSIGNAL) == (ssize_t)bytes ? 0 : -1;
@@ -298,7 +305,7 @@ static int settle(struct guest *g)
 	return 0;
 }
 
-/* Go on from where a signal has interrupted, until nothing is left to do at this moment. */
+/* Boot, or go on from where a signal has interrupted, until nothing is left to do at this moment. */
 int guest_go_on(struct guest *g)
 {
 	for (;;) {
@@ -315,12 +322,6 @@ int guest_go_on(struct guest *g)
 		if (hand_over(g))
 			return GUEST_GONE;
 	}
-}
-
-/* Wait until the guest has booted, and has nothing left to do before its beginning. */
-int guest_boot(struct guest *g)
-{
-	return guest_go_on(g);
 }
 
 /* Let the guest do what it has to do at a moment; `guest_frames` has what it sent. */
@@ -341,12 +342,6 @@ uint64_t guest_next(const struct guest *g)
 	const struct client *c = &g->shared->client[GUEST];
 
 	return c->flags & WANTS_TO_RUN ? c->wanted_time : UINT64_MAX;
-}
-
-/* A packet arrives at a card; the guest is to run at this moment. */
-int guest_inject(struct guest *g, uint32_t card, const uint8_t *packet, uint32_t length)
-{
-	return card_put(g, &g->card[card], packet, length);
 }
 
 const struct frame *guest_frames(const struct guest *g, uint32_t *count)
@@ -372,9 +367,7 @@ void guest_free(struct guest *g)
 
 	for (uint32_t i = 0; i < g->cards; i++)
 		card_free(&g->card[i]);
-	for (unsigned i = 0; i < sizeof files / sizeof *files; i++)
-		if (files[i] >= 0)
-			close(files[i]);
+	close_all(files, sizeof files / sizeof *files);
 	if (g->shared != MAP_FAILED)
 		munmap(g->shared, sizeof *g->shared);
 	free(g->card);

@@ -6,7 +6,7 @@ enum ended {
 	GUEST_GONE = -1,	/* its process has ended, or broke the protocol: `guest_reason` */
 	GUEST_SILENT = -2,	/* it has not answered for as long as the patience is */
 	GUEST_RESTLESS = -3,	/* it asked to run at the same moment again and again */
-	GUEST_INTERRUPTED = -4, /* a signal came: handle it, then `guest_go_on` */
+	GUEST_INTERRUPTED = -4, /* a signal came: handle it, then `guest_go_on`, which also lets a new guest boot */
 };
 
 /* A frame that the guest has sent, without its Ethernet header. */
@@ -16,7 +16,6 @@ struct frame {
 
 struct guest *guest_new(int directory, uint32_t cards, uint64_t begin_ns, int patience_ms);
 int guest_start(struct guest *g, int program, char *const arguments[], char *const environment[], int console);
-int guest_boot(struct guest *g);
 int guest_run(struct guest *g, uint64_t now_ns);
 int guest_go_on(struct guest *g);
 uint64_t guest_next(const struct guest *g);

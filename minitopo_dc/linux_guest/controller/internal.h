@@ -91,7 +91,6 @@ int card_listen(struct card *c, int directory, uint32_t number);
 int card_message(struct card *c);
 int card_drain(struct guest *g, struct card *c);
 int card_feed(struct guest *g, struct card *c);
-int card_put(struct guest *g, struct card *c, const uint8_t *packet, uint32_t length);
 int card_calls(struct card *c);
 void card_free(struct card *c);
 
@@ -99,5 +98,6 @@ void card_free(struct card *c);
 int gone(struct guest *g, const char *reason);
 int listen_at(int directory, const char *name);
 int receive(int from, void *to, size_t bytes, int *files, unsigned *count);
+void close_all(const int *files, size_t count);
 int send_all(int to, const void *what, size_t bytes);
 #endif
