@@ -52,7 +52,7 @@ class Options(Settings):
 
     model_config = ConfigDict(strict=True)
 
-    def packet_bytes(self, ip_version: IpVersion) -> int | None:  # noqa: ARG002 (a hook)
+    def packet_bytes(self, ip_version: IpVersion) -> int | None:
         """Return the size of the transport's largest IP packets in bytes, None if not known."""
         return None
 
@@ -312,7 +312,7 @@ class Runner(ABC):
     def client_command(self, transfer: Transfer) -> list[str]:
         """Return the client's command line, asked for once like the server's."""
 
-    def client_waits(self, transfer: Transfer) -> bool:  # noqa: ARG002 (a hook)
+    def client_waits(self, transfer: Transfer) -> bool:
         """Return whether the client calls `start_signal.wait_for_start` before it connects.
 
         It is then started before time zero of the legs, so that its own start takes none of their
@@ -327,14 +327,14 @@ class Runner(ABC):
         """
         raise NotImplementedError
 
-    def paths_command(self, transfer: Transfer) -> list[str] | None:  # noqa: ARG002 (a hook)
+    def paths_command(self, transfer: Transfer) -> list[str] | None:
         """Return the command of a program on the client's host that changes paths, or None.
 
         It is started behind the client and ended (SIGTERM) at the client's end.
         """
         return None
 
-    def client_exit_codes(self, transfer: Transfer) -> frozenset[int]:  # noqa: ARG002 (a hook)
+    def client_exit_codes(self, transfer: Transfer) -> frozenset[int]:
         """Return the exit codes of a client that did what was asked for."""
         return frozenset({0})
 
@@ -359,28 +359,16 @@ class Runner(ABC):
         """Return whether it can be asked for on the virtual clock."""
         return self.virtual() is not None or self.guest() is not None
 
-    def virtual_obstacle(
-        self,
-        congestion_control: str,
-        workload: Workload,  # noqa: ARG002 (a hook)
-    ) -> str | None:
+    def virtual_obstacle(self, congestion_control: str, workload: Workload) -> str | None:
         """Return why it cannot run here on the virtual clock, None when it can."""
         return self.run_obstacle(congestion_control)
 
-    def options_obstacle(
-        self,
-        options: Mapping[str, Any],  # noqa: ARG002 (a hook)
-        *,
-        virtual: bool,  # noqa: ARG002
-    ) -> str | None:
+    def options_obstacle(self, options: Mapping[str, Any], *, virtual: bool) -> str | None:
         """Return why one of its options cannot be had here, on this clock."""
         return None
 
     def proxy_obstacle(
-        self,
-        workload: Workload,  # noqa: ARG002 (a hook)
-        options: Mapping[str, Any],  # noqa: ARG002
-        ip_version: int,  # noqa: ARG002
+        self, workload: Workload, options: Mapping[str, Any], ip_version: int
     ) -> str | None:
         """Return what its connection to a proxy on the UPF cannot be or carry, and what can."""
         return None
@@ -415,7 +403,7 @@ class Runner(ABC):
             return (*one_path, "multipath")
         return ("multipath",) if self.multipath else one_path
 
-    def program_obstacle(self, workload: Workload) -> str | None:  # noqa: ARG002 (a hook)
+    def program_obstacle(self, workload: Workload) -> str | None:
         """Return what this machine lacks for a workload, beside `obstacle`; None if nothing."""
         return None
 
@@ -434,7 +422,7 @@ class Runner(ABC):
             return f"runner {self.name} has no {congestion_control} (choose {choice})"
         return None
 
-    def check_options(self, options: Mapping[str, Any], ip_version: int) -> None:  # noqa: ARG002
+    def check_options(self, options: Mapping[str, Any], ip_version: int) -> None:
         """Check options of this runner, for transfers over IP version 4 or 6.
 
         Raises:
@@ -442,16 +430,11 @@ class Runner(ABC):
         """
         self.options_type.check(options, f"runner {self.name}")
 
-    def files(self, transfer: Transfer) -> AbstractContextManager[None]:  # noqa: ARG002 (a hook)
+    def files(self, transfer: Transfer) -> AbstractContextManager[None]:
         """Make the files of one transfer; large ones are removed at the end, whatever happens."""
         return nullcontext()
 
-    def hosts(
-        self,
-        transfer: Transfer,  # noqa: ARG002 (a hook: most transports need no set-up)
-        server: Host,  # noqa: ARG002
-        client: Host,  # noqa: ARG002
-    ) -> AbstractContextManager[None]:
+    def hosts(self, transfer: Transfer, server: Host, client: Host) -> AbstractContextManager[None]:
         """Set up hosts for one transfer, and undo that at the end, whatever happens.
 
         Of several transfers at once by this runner between the same addresses, it is entered for

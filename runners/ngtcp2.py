@@ -22,7 +22,13 @@ from minitopo_dc.linux_guest import obstacle as guest_obstacle
 from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow
-from minitopo_dc.runners.processes.process import last_json, log_tail, source_address, user_of
+from minitopo_dc.runners.processes.process import (
+    last_json,
+    log_tail,
+    socket_numbers,
+    source_address,
+    user_of,
+)
 from minitopo_dc.runners.processes.udp_socket import set_receive_buffer, socket_drops
 from minitopo_dc.runners.programs import Tool, not_installed, wait_for_start
 from minitopo_dc.runners.quic import (
@@ -291,7 +297,7 @@ def _socket_of(child: subprocess.Popen[bytes]) -> socket.socket | None:
     pidfd = os.pidfd_open(child.pid)
     try:
         while child.poll() is None:
-            for number in _socket_numbers(child.pid):
+            for number in socket_numbers(child.pid):
                 borrowed = _borrow(pidfd, number)
                 if borrowed is not None:
                     return borrowed
@@ -299,15 +305,6 @@ def _socket_of(child: subprocess.Popen[bytes]) -> socket.socket | None:
         return None
     finally:
         os.close(pidfd)
-
-
-def _socket_numbers(pid: int) -> Iterator[int]:
-    for path in Path(f"/proc/{pid}/fd").glob("*"):
-        try:
-            if path.readlink().name.startswith("socket:"):
-                yield int(path.name)
-        except (FileNotFoundError, ProcessLookupError):  # closed, or ended, in the meantime
-            continue
 
 
 def _borrow(pidfd: int, number: int) -> socket.socket | None:

@@ -22,6 +22,7 @@ from minitopo_dc.runners.processes.process import (
     kernel_setting,
     run,
     source_address,
+    undone,
 )
 from minitopo_dc.runners.tcp.runner import KernelTcpRunner
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow
@@ -173,19 +174,11 @@ def default_control(host: Host, name: str) -> Iterator[None]:
         try:
             undo.enter_context(kernel_setting(host, DEFAULT, name))
         except TransferFailed:
-            undo.enter_context(_of_routes(host, name))
-        yield
-
-
-@contextmanager
-def _of_routes(host: Host, name: str) -> Iterator[None]:
-    """Give the routes of a host a congestion control (ip-route(8): congctl), for a block."""
-    with ExitStack() as undo:
-        for version in ("-4", "-6"):
-            replace = ["ip", version, "route", "replace"]
-            for route in _routes(host, version):
-                run(host, [*replace, *route, "congctl", name])
-                undo.callback(run, host, [*replace, *route])
+            for version in ("-4", "-6"):
+                way = ["ip", version, "route", "replace"]
+                for route in _routes(host, version):  # ip-route(8): congctl
+                    with_control = [*way, *route, "congctl", name]
+                    undo.enter_context(undone(host, with_control, [*way, *route]))
         yield
 
 

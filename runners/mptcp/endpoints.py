@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -30,7 +30,7 @@ from minitopo_dc.linux_guest.orders import ACTIONS, ChangeName
 from minitopo_dc.runners.addresses import is_connected
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed
 from minitopo_dc.runners.processes.kernel_socket import mptcp_obstacle
-from minitopo_dc.runners.processes.process import run
+from minitopo_dc.runners.processes.process import run, undone
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.path_reports import PathReport, PathSample, PathState
 
@@ -160,19 +160,15 @@ class EndpointChanges:
                 file.write(f"{json.dumps({**event._asdict(), 'done_s': done_s})}\n")
 
 
-@contextmanager
-def subflow_limit(host: Host, subflows: int) -> Iterator[None]:
+def subflow_limit(host: Host, subflows: int) -> AbstractContextManager[None]:
     """Allow this many subflows beside the initial one, for a block."""
     limits = run(host, ["ip", "mptcp", "limits", "show"])
     found = re.search(r"\bsubflows (\d+)", limits)
     if found is None:
         raise TransferFailed(f"'ip mptcp limits show' in {host.name} gave {limits.strip()!r}")
     set_limit = ["ip", "mptcp", "limits", "set", "subflows"]
-    run(host, [*set_limit, str(max(subflows, int(found[1])))])
-    try:
-        yield
-    finally:
-        run(host, [*set_limit, found[1]])
+    most = max(subflows, int(found[1]))
+    return undone(host, [*set_limit, str(most)], [*set_limit, found[1]])
 
 
 @contextmanager

@@ -39,8 +39,6 @@ class MptcpFlow(TcpFlow):
 
     def __init__(self, runner: TcpRunner, facts: FlowFacts) -> None:
         super().__init__(runner, facts)
-        self._told: list[int] = []
-        """How many samples of each subflow `path_samples` has returned."""
         self._endpoints = EndpointChanges(self.transfer)
 
     def path_orders(self) -> dict[str, Any]:
@@ -57,10 +55,9 @@ class MptcpFlow(TcpFlow):
 
     def path_samples(self) -> Sequence[PathSample]:
         """Return all samples of subflows since the last call."""
-        found = self.samples.history.report(self._told)
-        told = [*self._told, *[0] * (len(found) - len(self._told))]
-        self._told = [count + len(each["samples"]) for count, each in zip(told, found, strict=True)]
-        return path_samples(self.transfer, found)
+        found = path_samples(self.transfer, self.samples.history.report())
+        self.samples.history.forget_samples()
+        return found
 
 
 SCHEDULER = "net.mptcp.scheduler"

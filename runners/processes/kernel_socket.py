@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from minitopo_dc.runners.addresses import address_family
+from minitopo_dc.runners.processes.process import socket_numbers
 
 AVAILABLE_SCHEDULERS = Path("/proc/sys/net/mptcp/available_schedulers")
 IPPROTO_MPTCP = 262
@@ -209,12 +210,9 @@ def shut_down_all() -> None:
 
 
 def _process_sockets() -> Iterator[socket.socket]:
-    for entry in list(Path("/proc/self/fd").iterdir()):
-        try:
-            if str(entry.readlink()).startswith("socket:"):
-                yield socket.socket(fileno=os.dup(int(entry.name)))
-        except FileNotFoundError:
-            continue  # closed meanwhile
+    for number in socket_numbers(os.getpid()):
+        with suppress(OSError):  # closed meanwhile
+            yield socket.socket(fileno=os.dup(number))
 
 
 def subflow(local: str, remote: tuple[str, int], info: bytes) -> Subflow:

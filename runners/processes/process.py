@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -59,18 +59,28 @@ def run(host: Host, arguments: Sequence[str]) -> str:
 
 
 @contextmanager
-def kernel_setting(host: Host, name: str, value: str) -> Iterator[None]:
+def undone(host: Host, command: Sequence[str], undo: Sequence[str]) -> Iterator[None]:
+    """Run a command in a host, and at the end of a block the one that undoes it.
+
+    Raises:
+        TransferFailed: one of them failed.
+    """
+    run(host, command)
+    try:
+        yield
+    finally:
+        run(host, undo)
+
+
+def kernel_setting(host: Host, name: str, value: str) -> AbstractContextManager[None]:
     """Give a setting of a host's kernel a value for a block.
 
     Raises:
         TransferFailed: the kernel does not take it.
     """
     before = run(host, ["sysctl", "-n", name]).strip()
-    run(host, ["sysctl", "-qw", f"{name}={value}"])
-    try:
-        yield
-    finally:
-        run(host, ["sysctl", "-qw", f"{name}={before}"])
+    write = ["sysctl", "-qw"]
+    return undone(host, [*write, f"{name}={value}"], [*write, f"{name}={before}"])
 
 
 TAIL_LINES = 5
@@ -197,6 +207,14 @@ def age_s(pid: int) -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) - int(ticks) / os.sysconf("SC_CLK_TCK")
 
 
+def socket_numbers(pid: int) -> Iterator[int]:
+    """Yield the descriptors of a process' sockets."""
+    for entry in list(Path(f"/proc/{pid}/fd").glob("*")):
+        with suppress(FileNotFoundError, ProcessLookupError):  # closed, or ended, in the meantime
+            if entry.readlink().name.startswith("socket:"):
+                yield int(entry.name)
+
+
 MEDDLING = re.compile(
     "LD_PRELOAD|LD_AUDIT|BASH_ENV|ENV|SSLKEYLOGFILE|CURL_HOME|(https?|all|ftp|no)_proxy"
     "|PYTHON(HOME|STARTUP|INSPECT|BREAKPOINT|WARNINGS)",
@@ -244,7 +262,10 @@ def source_address(
     route = [destination, *gateway, "dev", way["dev"], "src", source, "table", table]
     whose = [] if user is None else ["uidrange", f"{user}-{user}"]
     rule = ["to", destination, *whose, "table", table, "priority", PRIORITY]
-    with _added(host, [*ip, "route"], route), _added(host, [*ip, "rule"], rule):
+    with ExitStack() as undo:
+        for kind, what in (("route", route), ("rule", rule)):
+            commands = ([*ip, kind, verb, *what] for verb in ("add", "delete"))
+            undo.enter_context(undone(host, *commands))
         asking = [] if user is None else ["uid", str(user)]
         chosen = _lookup(host, [*ip, "-json", "route", "get", destination, *asking]).get("prefsrc")
         if chosen != source:
@@ -264,12 +285,3 @@ def user_of(address: str) -> int:
 def _lookup(host: Host, command: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(run(host, command))[0]
     return found
-
-
-@contextmanager
-def _added(host: Host, kind: list[str], what: list[str]) -> Iterator[None]:
-    run(host, [*kind, "add", *what])
-    try:
-        yield
-    finally:
-        run(host, [*kind, "delete", *what])

@@ -33,18 +33,11 @@ FILE = "tcp-info.csv"
 INTERVAL_S = 0.01
 """Between two samples. The mesh study's tcpprobe told the window at each acknowledgement; a look at
 the connections costs some us, and 10 ms are short against its round trips of 36 ms and more."""
-FIELDS = {
-    "client_port": "remote_port",
-    "state": "congestion_state",
-    "cwnd_bytes": "cwnd_bytes",
-    "in_flight_bytes": "in_flight_bytes",
-    "ssthresh_bytes": "ssthresh_bytes",
-    "smoothed_rtt_ms": "smoothed_rtt_ms",
-    "rtt_variation_ms": "rtt_variation_ms",
-    "least_rtt_ms": "least_rtt_ms",
-    "retransmissions": "retransmissions",
-    "bytes_acked": "bytes_acked",
-}
+SAME = (
+    *("cwnd_bytes", "in_flight_bytes", "ssthresh_bytes", "smoothed_rtt_ms", "rtt_variation_ms"),
+    *("least_rtt_ms", "retransmissions", "bytes_acked"),
+)
+FIELDS = {"client_port": "remote_port", "state": "congestion_state"} | {name: name for name in SAME}
 """Columns behind `time_ns`, and what of a `Subflow` is in them; what is not known is empty."""
 
 _values = attrgetter(*FIELDS.values())
@@ -74,6 +67,7 @@ class _Seen:
     subflow: Subflow
     opened_ns: int
     closed_ns: int | None = None
+    is_sampled: bool = False
     samples: list[tuple[int, Subflow]] = field(default_factory=list)
 
 
@@ -110,29 +104,26 @@ class SubflowHistory:
             was_open = seen.closed_ns is None
             if was_open and not ended and not (key in there and there[key].is_open):
                 seen.closed_ns = now_ns
-            if self._samples and was_open and (due or seen.closed_ns or not seen.samples):
+            if self._samples and was_open and (due or seen.closed_ns or not seen.is_sampled):
+                seen.is_sampled = True
                 seen.samples.append((now_ns, seen.subflow))
 
-    def report(self, skipped: Sequence[int] = ()) -> list[dict[str, Any]]:
-        """Return each subflow's last counters, times and samples for JSON, in order of opening.
-
-        Args:
-            skipped: how many of the first samples to leave out, of each subflow that was there.
-        """
-        skips = [*skipped, *[0] * (len(self._seen) - len(skipped))]
+    def report(self) -> list[dict[str, Any]]:
+        """Return each subflow's last counters, times and samples for JSON, in order of opening."""
         return [
             {
                 **asdict(seen.subflow),
                 "opened_ns": seen.opened_ns,
                 "closed_ns": seen.closed_ns,
-                **(
-                    {"samples": [_sample(*each) for each in seen.samples[skip:]]}
-                    if self._samples
-                    else {}
-                ),
+                **({"samples": [_sample(*each) for each in seen.samples]} if self._samples else {}),
             }
-            for seen, skip in zip(self._seen.values(), skips, strict=True)
+            for seen in self._seen.values()
         ]
+
+    def forget_samples(self) -> None:
+        """Have the next report tell later samples only."""
+        for seen in self._seen.values():
+            seen.samples = []
 
 
 class AgentSamples:
@@ -171,15 +162,9 @@ class AgentSamples:
 
 
 def _sample(time_ns: int, subflow: Subflow) -> dict[str, Any]:
-    return {
-        "time_ns": time_ns,
-        "cwnd_bytes": subflow.cwnd_bytes,
-        "in_flight_bytes": subflow.in_flight_bytes,
-        "smoothed_rtt_ms": subflow.smoothed_rtt_ms,
-        "bytes_sent": subflow.bytes_sent,
-        "bytes_acked": subflow.bytes_acked,
-        "packets_lost": subflow.retransmissions,
-    }
+    names = ("cwnd_bytes", "in_flight_bytes", "smoothed_rtt_ms", "bytes_sent", "bytes_acked")
+    values = {name: getattr(subflow, name) for name in names}
+    return {"time_ns": time_ns, **values, "packets_lost": subflow.retransmissions}
 
 
 SAMPLE_S = 0.1

@@ -53,7 +53,7 @@ def test_a_socket_that_was_closed_meanwhile_is_not_borrowed(
     def numbers(pid: int) -> Iterator[int]:  # noqa: ARG001
         yield NO_DESCRIPTOR
 
-    monkeypatch.setattr(quic_ngtcp2_client, "_socket_numbers", numbers)
+    monkeypatch.setattr(quic_ngtcp2_client, "socket_numbers", numbers)
     assert run(exits(3), None, None) == (3, {"local_address": None})
 
 
