@@ -159,16 +159,16 @@ class ProgramsFlow:
             raise self._outcome
         return self._outcome
 
-    def _measured(self) -> Measurement:
+    def _read(self) -> Measurement:
         self._check()
         self._close_files()
-        transfer = replace(self.transfer, client_s=self.seconds)
-        measured = self._runner.read(transfer)
+        return self._runner.read(replace(self.transfer, client_s=self.seconds))
+
+    def _measured(self) -> Measurement:
+        measured = self._read()
         started = measured.started_ns or self._moments["begin"]
-        started_s = (started - self._facts.begin) / NS_PER_S
-        return replace(
-            measured, details={**measured.details, "started_s": started_s}, path_samples=()
-        )
+        details = {**measured.details, "started_s": (started - self._facts.begin) / NS_PER_S}
+        return replace(measured, details=details, path_samples=())
 
     def congestion(self) -> Congestion:
         """Return nothing, as the sockets are the programs'."""
@@ -179,9 +179,7 @@ class ProgramsFlow:
         if "done" not in self._moments:
             return ()
         try:
-            self._check()
-            self._close_files()
-            return self._runner.read(replace(self.transfer, client_s=self.seconds)).path_samples
+            return self._read().path_samples
         except TransferFailed:
             return ()  # `measure` says why
 

@@ -67,7 +67,8 @@ class TcpFlow:
         self._last: Subflow | None = None
         self._moments: dict[str, int] = {}
         self._bytes = 0
-        self._requests: list[tuple[float, float | None]] = []
+        self._times: dict[str, dict[int, float]] = {"sent": {}, "answered": {}}
+        """When which request was sent, and answered (s), by its number."""
         self._error: str | None = None
         self._info: CsvFile | None = None
         if (path := runner.tcp_info(self.transfer)) is not None:
@@ -115,13 +116,14 @@ class TcpFlow:
             self._moments[kind], *count = map(int, rest.split())
             self._bytes = sum(count, self._bytes)
         elif kind in ("subflow", "sample"):
-            moment = self.samples.take(kind, rest)
-            if moment is not None:  # all subflows of it have been reported
+            sampled_ns = self.samples.take(kind, rest)
+            if sampled_ns is not None:  # all subflows of it have been reported
                 self._last = next(iter(self.samples.latest), self._last)
                 if self._info is not None:
-                    self._info.add_all(info_rows(moment, self.samples.latest))
-        elif kind in ("sent", "answered"):
-            self._note_request(kind, *map(int, rest.split()))
+                    self._info.add_all(info_rows(sampled_ns, self.samples.latest))
+        elif kind in self._times:
+            number, moment = map(int, rest.split())
+            self._times[kind][number] = self.since_begin(moment)
         elif kind == "begin":
             self._moments, self._bytes = {kind: int(rest)}, 0
         else:
@@ -169,13 +171,6 @@ class TcpFlow:
         """Return a time in s since time zero of the legs, when the client began to connect."""
         return (moment - self._facts.begin) / NS_PER_S
 
-    def _note_request(self, kind: str, number: int, moment: int) -> None:
-        if kind == "sent":
-            self._requests.append((self.since_begin(moment), None))
-        else:
-            sent_s, _ = self._requests[number]
-            self._requests[number] = (sent_s, self.since_begin(moment))
-
     def _download_report(self) -> dict[str, Any]:
         """Return a report of a download as curl makes it, and its start behind earlier ones."""
         names = {
@@ -198,7 +193,9 @@ class TcpFlow:
         handshake = self._moments.get("handshake")
         handshake_s = None if handshake is None else self.since_begin(handshake)
         outcome = Outcome(bytes_received=self._bytes, handshake_s=handshake_s)
-        return {**asdict(outcome), "requests": self._requests}
+        sent, answered = self._times.values()
+        requests = [(sent_s, answered.get(number)) for number, sent_s in sent.items()]
+        return {**asdict(outcome), "requests": requests}
 
     def _state(self) -> str:
         """Return in words how far the transfer came."""

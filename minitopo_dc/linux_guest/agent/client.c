@@ -165,14 +165,6 @@ static struct pollfd begun(const struct orders *o, int card, int port)
 	return (struct pollfd){ s, POLLOUT, 0 };
 }
 
-static int error_of(int s)
-{
-	int error = 0;
-	socklen_t bytes = sizeof error;
-
-	return getsockopt(s, SOL_SOCKET, SO_ERROR, &error, &bytes) ? errno : error;
-}
-
 /* One of the attempts, which is kept; the others are given up. */
 static int kept(struct pollfd *attempts, int count, const struct pollfd *one)
 {
@@ -201,8 +193,8 @@ static int quickest(const struct orders *o, int port)
 		p = next_event(attempts, count, next);
 		if (!p)
 			continue;
-		errno = error_of(p->fd);
-		if (!errno)
+		/* Its error, if it has one, is in errno then. */
+		if (!getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &errno, &(socklen_t){ sizeof errno }) && !errno)
 			return kept(attempts, count, p);
 		close(p->fd);
 		p->fd = -1;

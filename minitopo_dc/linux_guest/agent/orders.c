@@ -110,34 +110,18 @@ void shape_fill(const struct shape *s, int64_t from, uint8_t *to, size_t bytes)
 	}
 }
 
-/* Whether these bytes are a message's from one of them on. */
-static int shape_matches(const struct shape *s, int64_t from, const uint8_t *data, size_t bytes)
-{
-	while (bytes) {
-		size_t part = bytes;
-		const uint8_t *source = piece(s, from, &part);
-
-		for (size_t i = 0; !source && i < part; i++)
-			if (data[i])
-				return 0;
-		if (source && memcmp(data, source, part))
-			return 0;
-		from += part;
-		data += part;
-		bytes -= part;
-	}
-	return 1;
-}
-
 /* Take bytes of messages one behind the other, from `at` on in the first; `ended` counts. Whether they are these. */
 int shape_take(const struct shape *s, int64_t *at, const uint8_t *data, size_t bytes, int64_t *ended)
 {
+	static uint8_t expected[CONTENT_BYTES];
 	int64_t end = shape_bytes(s);
 
 	while (bytes) {
 		size_t part = (int64_t)bytes < end - *at ? bytes : (size_t)(end - *at);
 
-		if (!shape_matches(s, *at, data, part))
+		part = part < sizeof expected ? part : sizeof expected;
+		shape_fill(s, *at, expected, part);
+		if (memcmp(data, expected, part))
 			return 0;
 		*at += part;
 		data += part;
