@@ -146,21 +146,16 @@ class Transfer:
     def of_flow(cls, facts: FlowFacts, certificate: Path = Path(), key: Path = Path()) -> Transfer:
         """Return a flow on the virtual clock as its runner knows one on the real clock."""
         address, port = facts.server_address
+        same = ("workload", "congestion_control", "directory", "options", "paths")
         return cls(
-            workload=facts.workload,
-            congestion_control=facts.congestion_control,
+            **{name: getattr(facts, name) for name in (*same, "leg_addresses", "plugins")},
             server_address=address,
             port=port,
             client_addresses=tuple(address for address, _ in facts.client_addresses.values()),
-            directory=facts.directory,
             certificate=certificate,
             key=key,
             timeout_s=1,
-            options=facts.options,
-            paths=facts.paths,
             begin_ns=facts.begin,
-            leg_addresses=facts.leg_addresses,
-            plugins=facts.plugins,
         )
 
     @classmethod

@@ -41,17 +41,12 @@ def kernel_name() -> str:
 
 def programs_name() -> str:
     """Return the name of the folder of agent and controller, which changes with their sources."""
-    return f"agent-and-controller-{_digest([*agent_sources(), *controller_sources()])}"
+    return f"agent-and-controller-{_digest([*sources('agent'), *sources('controller')])}"
 
 
-def agent_sources() -> list[Path]:
-    """Return the sources of the guest's first process: C files and their header."""
-    return sorted((HERE / "agent").glob("*.[ch]"))
-
-
-def controller_sources() -> list[Path]:
-    """Return the sources of the guest's clock and cards: C files and their headers."""
-    return sorted((HERE / "controller").glob("*.[ch]"))
+def sources(part: str) -> list[Path]:
+    """Return the sources of the guest's first process (agent), or of its clock and cards."""
+    return sorted((HERE / part).glob("*.[ch]"))
 
 
 def find_agent() -> Path | None:

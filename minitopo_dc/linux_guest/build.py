@@ -29,13 +29,12 @@ from minitopo_dc.linux_guest import (
     KERNEL,
     PATCH,
     RECORD,
-    agent_sources,
-    controller_sources,
     find,
     find_agent,
     is_as_recorded,
     kernel_name,
     programs_name,
+    sources,
 )
 
 SERIES = "6.12"
@@ -240,19 +239,22 @@ def _make_programs(cache: Path, say: Say) -> None:
     if made.exists() and is_intact(made):
         return
     say("compiling agent and controller")
-    agent = [str(file) for file in agent_sources() if file.suffix == ".c"]
-    controller = [str(file) for file in controller_sources() if file.suffix == ".c"]
+    static = "the agent does not compile (is there a static C library? libc6-dev has it)"
     with TemporaryDirectory(prefix=SCRATCH, dir=cache) as name:
         ready = Path(name) / "ready"
         ready.mkdir()
-        static = ["cc", *C_FLAGS, "-static", "-o", str(ready / AGENT), *agent]
-        run(static, "the agent does not compile (is there a static C library? libc6-dev has it)")
+        _compile_program("agent", ready / AGENT, ["-static"], static)
         run(["strip", str(ready / AGENT)], "strip")
-        shared = ["cc", *C_FLAGS, "-include", "stdint.h", "-fPIC", "-shared"]
-        run(
-            [*shared, "-o", str(ready / CONTROLLER), *controller], "the controller does not compile"
+        shared = ["-include", "stdint.h", "-fPIC", "-shared"]
+        _compile_program(
+            "controller", ready / CONTROLLER, shared, "the controller does not compile"
         )
         put(ready, made)
+
+
+def _compile_program(part: str, made: Path, flags: list[str], failure: str) -> None:
+    files = [str(file) for file in sources(part) if file.suffix == ".c"]
+    run(["cc", *C_FLAGS, *flags, "-o", str(made), *files], failure)
 
 
 def _make_kernel(cache: Path, given: Path | None, say: Say) -> None:

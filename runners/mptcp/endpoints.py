@@ -202,9 +202,7 @@ def path_details(transfer: Transfer, subflows: Sequence[Mapping[str, Any]]) -> l
         PathReport(
             leg=_leg(transfer, subflow),
             opened_s=_since_begin(transfer, subflow["opened_ns"]),
-            closed_s=None
-            if subflow["closed_ns"] is None
-            else _since_begin(transfer, subflow["closed_ns"]),
+            closed_s=subflow["closed_ns"] and _since_begin(transfer, subflow["closed_ns"]),
             bytes_sent=subflow["bytes_sent"],
             bytes_received=subflow["bytes_received"],
             packets_sent=subflow["segments_sent"],
@@ -291,18 +289,13 @@ def main() -> None:
     try:
         for event, changes in by_event:
             if event is not None:
-                wait_until(event.at_s, begin_ns)
+                time.sleep(max(0.0, event.at_s - (time.monotonic_ns() - begin_ns) / NS_PER_S))
                 for change in changes:
                     change_endpoint(LocalHost(), transfer.client_addresses, change.name, change.leg)
                 done_s = (time.monotonic_ns() - begin_ns) / NS_PER_S
                 print(json.dumps({**event._asdict(), "done_s": done_s}), flush=True)  # noqa: T201
     except TransferFailed as failure:
         sys.exit(str(failure))
-
-
-def wait_until(at_s: float, begin_ns: int) -> None:
-    """Wait until so many seconds since `begin_ns`, on the monotonic clock, have passed."""
-    time.sleep(max(0.0, at_s - (time.monotonic_ns() - begin_ns) / NS_PER_S))
 
 
 if __name__ == "__main__":
