@@ -289,13 +289,18 @@ def main() -> None:
     try:
         for event, changes in by_event:
             if event is not None:
-                time.sleep(max(0.0, event.at_s - (time.monotonic_ns() - begin_ns) / NS_PER_S))
+                wait_until(event.at_s, begin_ns)
                 for change in changes:
                     change_endpoint(LocalHost(), transfer.client_addresses, change.name, change.leg)
                 done_s = (time.monotonic_ns() - begin_ns) / NS_PER_S
                 print(json.dumps({**event._asdict(), "done_s": done_s}), flush=True)  # noqa: T201
     except TransferFailed as failure:
         sys.exit(str(failure))
+
+
+def wait_until(at_s: float, begin_ns: int) -> None:
+    """Wait until so many seconds since `begin_ns`, on the monotonic clock, have passed."""
+    time.sleep(max(0.0, at_s - (time.monotonic_ns() - begin_ns) / NS_PER_S))
 
 
 if __name__ == "__main__":
