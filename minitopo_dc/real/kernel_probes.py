@@ -6,7 +6,6 @@ prints a JSON object: for each probe the reason why it failed, or empty text.
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import select
@@ -14,6 +13,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 
 from netfilterqueue import NetfilterQueue, Packet
 
@@ -98,7 +98,8 @@ def _exact_timers() -> None:
 def _mptcp() -> None:
     """Open a connection that does not fall back to TCP, and ask the kernel for its subflows."""
     _run("ip", "mptcp", "limits", "set", "subflow", "2", "add_addr_accepted", "2")
-    with _mptcp_socket() as listener, _mptcp_socket() as client:
+    kind = socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP
+    with socket.socket(*kind) as listener, socket.socket(*kind) as client:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         client.connect(listener.getsockname())
@@ -107,33 +108,25 @@ def _mptcp() -> None:
         subflows(client, listener.getsockname()[:2])
 
 
-def _mptcp_socket() -> socket.socket:
-    return socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP)
-
-
 def _congestion_control(name: str) -> None:
     with socket.socket() as connection:
         set_congestion_control(connection, name)
 
 
-_queue_discipline = functools.partial(_run, "tc", "qdisc", "replace", "dev", "lo", "root")
+_queue_discipline = partial(_run, "tc", "qdisc", "replace", "dev", "lo", "root")
 PROBES: dict[str, Callable[[], None]] = {
-    "namespaces": functools.partial(_run, "mnexec", "-n", "true"),  # as Mininet makes a host
+    "namespaces": partial(_run, "mnexec", "-n", "true"),  # as Mininet makes a host
     "links": _links,
-    "routing by mark": functools.partial(
-        _run, "ip", "rule", "add", "fwmark", "1/0xff", "table", "101"
-    ),
-    "NFQUEUE": functools.partial(_packet_queue, "iptables", socket.AF_INET, "127.0.0.1"),
-    "IPv6": functools.partial(_packet_queue, "ip6tables", socket.AF_INET6, "::1"),
+    "routing by mark": partial(_run, *["ip", "rule", "add", "fwmark", "1/0xff", "table", "101"]),
+    "NFQUEUE": partial(_packet_queue, "iptables", socket.AF_INET, "127.0.0.1"),
+    "IPv6": partial(_packet_queue, "ip6tables", socket.AF_INET6, "::1"),
     "SCHED_FIFO": _exact_timers,
-    "reno": functools.partial(_congestion_control, "reno"),
-    "cubic": functools.partial(_congestion_control, "cubic"),
-    "bbr": functools.partial(_congestion_control, "bbr"),
+    **{name: partial(_congestion_control, name) for name in ("reno", "cubic", "bbr")},
     "MPTCP": _mptcp,
-    "sch_tbf": functools.partial(
-        _queue_discipline, "tbf", "rate", "20mbit", "burst", "15kb", "latency", "50ms"
+    "sch_tbf": partial(
+        _queue_discipline, *["tbf", "rate", "20mbit", "burst", "15kb", "latency", "50ms"]
     ),
-    "sch_netem": functools.partial(_queue_discipline, "netem", "delay", "1ms"),
+    "sch_netem": partial(_queue_discipline, "netem", "delay", "1ms"),
 }
 
 if __name__ == "__main__":

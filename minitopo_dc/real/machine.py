@@ -99,15 +99,8 @@ def probe_kernel() -> Mapping[str, str]:
         return defaultdict(lambda: privilege)
     program = module_command("minitopo_dc.real.kernel_probes")
     try:
-        done = subprocess.run(
-            ["unshare", "--net", *program],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=PROBE_TIMEOUT_S,
-            check=True,
-        )
+        done = _run("unshare", "--net", *program, timeout_s=PROBE_TIMEOUT_S)
+        done.check_returncode()
         outcomes: dict[str, str] = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError) as error:
         reason = f"no probe could run: {getattr(error, 'stderr', None) or error}".strip()
@@ -128,18 +121,14 @@ def _privilege_obstacle() -> str:
 def _output(*command: str) -> str:
     """Return what a program prints; empty text if this process may not run it."""
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=10,
-            check=False,
-        )
+        return _run(*command, timeout_s=10).stdout.strip()
     except OSError:  # as of ping, which has file capabilities, where they are not allowed
         return ""
-    return done.stdout.strip()
+
+
+def _run(*command: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
+    text: Any = {"stdin": subprocess.DEVNULL, "encoding": "utf-8", "errors": "replace"}
+    return subprocess.run(command, capture_output=True, timeout=timeout_s, check=False, **text)
 
 
 def _distribution() -> str:

@@ -10,7 +10,7 @@ import errno
 import os
 import socket
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from netfilterqueue import COPY_PACKET, NetfilterQueue, Packet
@@ -182,13 +182,11 @@ class NetlinkQueues:
 
 
 NET = Path("/proc/net")
-REFUSALS = frozenset(
-    (
-        *("InHdrErrors", "InAddrErrors", "InUnknownProtos", "InDiscards", "InNoRoutes"),
-        *("InTruncatedPkts", "InTooBigErrors", "OutDiscards", "OutNoRoutes"),
-        *("ReasmFails", "FragFails", "InCsumErrors"),
-    )
-)
+REFUSALS = {
+    *("InHdrErrors", "InAddrErrors", "InUnknownProtos", "InDiscards", "InNoRoutes"),
+    *("InTruncatedPkts", "InTooBigErrors", "OutDiscards", "OutNoRoutes"),
+    *("ReasmFails", "FragFails", "InCsumErrors"),
+}
 """What the IP layer of this network namespace refuses before the queues or behind them, as Linux
 calls counters of RFC 4293 (ipSystemStatsTable); the last one is Linux's own."""
 _IPV4 = ("Ip:", "IpExt:")
@@ -196,27 +194,25 @@ _IPV6 = "Ip6"
 
 
 def read_refusals() -> dict[str, int]:
-    """Return how many packets were refused since the namespace was made, by version and counter."""
-    return {name: count for name, count in _counters() if name.split()[1] in REFUSALS}
+    """Return how many packets were refused since the namespace was made, by version and counter.
+
+    IPv4's counters are in pairs of lines, IPv6's in single ones (proc(5)).
+    """
+    counters: dict[str, str] = {}
+    for file in ("snmp", "netstat"):
+        lines = [line.split() for line in (NET / file).read_text(encoding="ascii").splitlines()]
+        for (kind, *names), (_, *values) in zip(lines[::2], lines[1::2], strict=True):
+            if kind in _IPV4:
+                counters |= zip((f"IPv4 {name}" for name in names), values, strict=True)
+    ipv6 = NET / "snmp6"
+    for row in ipv6.read_text(encoding="ascii").splitlines() if ipv6.exists() else ():
+        name, value = row.split()
+        counters[name.replace(_IPV6, "IPv6 ", 1)] = value  # of others, as ICMP's, none is asked for
+    wanted = {f"{version} {name}" for version in ("IPv4", "IPv6") for name in REFUSALS}
+    return {name: int(count) for name, count in counters.items() if name in wanted}
 
 
 def refused_since(before: dict[str, int]) -> dict[str, int]:
     """Return what was refused since `before` was read; counters that stayed are left out."""
-    now = read_refusals()
-    grown = {name: count - before.get(name, 0) for name, count in now.items()}
+    grown = {name: count - before.get(name, 0) for name, count in read_refusals().items()}
     return {name: count for name, count in grown.items() if count}
-
-
-def _counters() -> Iterator[tuple[str, int]]:
-    """Yield each counter; IPv4's are in pairs of lines, IPv6's in single ones (proc(5))."""
-    for file in ("snmp", "netstat"):
-        lines = [line.split() for line in (NET / file).read_text(encoding="ascii").splitlines()]
-        for names, values in zip(lines[::2], lines[1::2], strict=True):
-            if names[0] in _IPV4:
-                for name, value in zip(names[1:], values[1:], strict=True):
-                    yield f"IPv4 {name}", int(value)
-    ipv6 = NET / "snmp6"
-    for line in ipv6.read_text(encoding="ascii").splitlines() if ipv6.exists() else ():
-        name, value = line.split()
-        if name.startswith(_IPV6):
-            yield f"IPv6 {name.removeprefix(_IPV6)}", int(value)
