@@ -216,22 +216,20 @@ def send_through(
     """
     module = module_command("minitopo_dc.real.probe_ends")
     receiving = [*module, "receive", address, str(round(rate * seconds)), str(scratch)]
-    listening = receiver.popen(receiving, stdout=subprocess.PIPE)
-    try:
-        assert listening.stdout is not None
-        if listening.stdout.readline() != READY:
-            raise RuntimeError(f"the probe on {receiver.name} did not start")
-        sending = sender.popen([*module, "send", address, str(rate), str(seconds), str(size)])
-        if sending.wait():
-            raise RuntimeError(f"the probe on {sender.name} failed")
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            listening.wait(linger_s)  # it ends when all have arrived
-        listening.terminate()
-        listening.wait()
-        listening.stdout.close()
-    finally:
-        listening.kill()
-        listening.wait()
+    with receiver.popen(receiving, stdout=subprocess.PIPE) as listening:
+        try:
+            assert listening.stdout is not None
+            if listening.stdout.readline() != READY:
+                raise RuntimeError(f"the probe on {receiver.name} did not start")
+            sending = sender.popen([*module, "send", address, str(rate), str(seconds), str(size)])
+            if sending.wait():
+                raise RuntimeError(f"the probe on {sender.name} failed")
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                listening.wait(linger_s)  # it ends when all have arrived
+            listening.terminate()
+            listening.wait()
+        finally:
+            listening.kill()
     table = np.fromfile(scratch, dtype=np.int64).reshape(-1, len(COLUMNS))
     scratch.unlink()
     arrivals = pd.DataFrame(table, columns=COLUMNS)

@@ -165,6 +165,12 @@ class AnyElement(ABC):
     def _receiver(self, bearer: Bearer) -> ReceiveDriver:
         """Return the driver of a bearer's receiving entity."""
 
+    def _receive_driver(self, bearer: Bearer, loop: Loop) -> ReceiveDriver:
+        """Return the driver in Python of a bearer's receiving entity and of its reports."""
+        entity = bearer.pdcp.receiver(len(bearer.legs))
+        reports = bearer.pdcp.report_maker(entity, len(bearer.legs))
+        return ReceiveDriver(bearer.bearer, entity, loop, reports=reports)
+
     @abstractmethod
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
         """Return the leg that a report may take, and what puts it there."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
@@ -120,20 +119,26 @@ def may_be_forwarded(datagram: bytes) -> bool:
         length = options[1] if len(options) > 1 else 0
         if not 2 <= length <= len(options) or kind in _REFUSED or kind in seen & _ONCE:
             return False
-        if kind in _CHECKS and not _CHECKS[kind](options[:length]):
+        if not _is_readable(kind, options[:length]):
             return False
         seen.add(kind)
         options = options[length:]
     return True
 
 
-def _record_route(option: bytes) -> bool:
-    """Return whether its pointer lies behind byte 3, and at room for an address or at the end."""
-    return len(option) >= 3 and option[2] >= 4 and _has_room(option, _ADDRESS)
+def _is_readable(kind: int, option: bytes) -> bool:
+    """Return whether a router can read an option, and add to it what it adds.
 
-
-def _timestamp(option: bytes) -> bool:
-    """Return whether its pointer lies behind byte 4, and a full one can count the overflow."""
+    The pointer of a recorded route lies behind byte 3, that of a timestamp behind byte 4, at room
+    for an entry or at the end; a full timestamp can count the overflow. A router alert has its two
+    bytes of value (RFC 2113).
+    """
+    if kind == ROUTER_ALERT:
+        return len(option) >= 4
+    if kind == RECORD_ROUTE:
+        return len(option) >= 3 and option[2] >= 4 and _has_room(option, _ADDRESS)
+    if kind != TIMESTAMP:
+        return True
     if len(option) < 4 or option[2] < 5:
         return False
     overflow, flag = option[3] >> 4, option[3] & 0x0F
@@ -145,15 +150,3 @@ def _timestamp(option: bytes) -> bool:
 def _has_room(option: bytes, size: int) -> bool:
     pointer = option[2]  # counts from 1
     return pointer > len(option) or pointer + size - 1 <= len(option)
-
-
-def _router_alert(option: bytes) -> bool:
-    """Return whether the option has its two bytes of value (RFC 2113)."""
-    return len(option) >= 4
-
-
-_CHECKS: Final[dict[int, Callable[[bytes], bool]]] = {
-    RECORD_ROUTE: _record_route,
-    TIMESTAMP: _timestamp,
-    ROUTER_ALERT: _router_alert,
-}

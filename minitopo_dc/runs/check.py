@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import get_args
 
 from minitopo_dc.fields import Direction, IpVersion, PathPlan, SettingsError
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
@@ -63,7 +63,7 @@ def _check_addresses(flows: Sequence[ResolvedFlow], legs: int) -> None:
 
 def _check_transport(flow: ResolvedFlow, version: IpVersion, where: str) -> None:
     """Refuse a flow's transport where there is none of this name, or its mode is not this one."""
-    runner = _known_runner(flow.transport, flow.options, version, where)
+    runner = _known_runner(flow, version, where)
     if runner.every_leg and (where or flow.mode != "sc"):
         raise SettingsError(
             f"{where}mode {flow.mode}: transport {runner.name} allows sc (it uses every leg), and "
@@ -158,9 +158,8 @@ def _names(is_able: Callable[[Runner], bool]) -> str:
     return ", ".join(runner.name for runner in all_runners() if is_able(runner))
 
 
-def _known_runner(
-    transport: str, options: Mapping[str, Any], version: IpVersion, where: str
-) -> Runner:
+def _known_runner(of: Scenario | ResolvedFlow, version: IpVersion, where: str) -> Runner:
+    transport = of.transport
     if transport == "ping":
         raise SettingsError(
             f"{where}transport: ping is a workload: write transport: icmp, workload: ping"
@@ -170,7 +169,7 @@ def _known_runner(
         raise SettingsError(f"{where}transport: {transport}; allowed: {known}")
     runner = get_runner(transport)
     try:
-        runner.check_options(options, version)
+        runner.check_options(of.options, version)
     except SettingsError as error:
         raise SettingsError(f"{where}options: {error}") from None
     return runner
@@ -194,13 +193,13 @@ def check_real(scenario: Scenario) -> None:
             kernel_rates(radio)
         except SettingsError as error:
             raise SettingsError(f"{where}: {error}") from None
-    ways: tuple[tuple[Direction, str], ...] = (("downlink", ""), ("uplink", "uplink: "))
     flows, legs = scenario.resolved_flows, len(scenario.legs)
-    for direction, where in ways:
+    for direction in get_args(Direction):
         for _, bearer in bearers_of(flows, direction, scenario.ip_version, legs):
             try:
                 check_unseen_legs(bearer["pdcp"], len(bearer["legs"]), of_kernel=True)
             except SettingsError as error:
+                where = "" if direction == "downlink" else "uplink: "
                 raise SettingsError(f"{where}{error}") from None
 
 
@@ -289,7 +288,7 @@ def check_fields(scenario: Scenario) -> Scenario:
     """
     scenario = resolve_scenario(scenario)
     version, legs, flows = scenario.ip_version, len(scenario.legs), scenario.resolved_flows
-    _known_runner(scenario.transport, scenario.options, version, "")
+    _known_runner(scenario, version, "")
     for flow in flows:
         _check_transport(flow, version, flow.where)
         _check_load(flow, legs, flow.where)

@@ -62,9 +62,7 @@ def cautions(scenario: Scenario) -> list[str]:
     Raises:
         SettingsError, TraceError: a trace is missing or wrong.
     """
-    flows = enumerate(scenario.resolved_flows)
-    plans = (_FlowPlan(scenario, flow, number) for number, flow in flows)
-    return list(dict.fromkeys(line for plan in plans for line in plan.cautions()))
+    return list(dict.fromkeys(line for plan in _plans(scenario) for line in plan.cautions()))
 
 
 def keeps_order(pdcp: Pdcp) -> bool:
@@ -118,12 +116,12 @@ def needs(scenario: Scenario) -> list[Need]:
     Raises:
         SettingsError, TraceError: a trace is missing or wrong.
     """
-    lines = dict.fromkeys(
-        need
-        for number, flow in enumerate(scenario.resolved_flows)
-        for need in _FlowPlan(scenario, flow, number).needs()
-    )
-    return list(lines)
+    return list(dict.fromkeys(need for plan in _plans(scenario) for need in plan.needs()))
+
+
+def _plans(scenario: Scenario) -> Iterator[_FlowPlan]:
+    for number, flow in enumerate(scenario.resolved_flows):
+        yield _FlowPlan(scenario, flow, number)
 
 
 def primary_leg(leg: int, given: int | str) -> str:
@@ -259,16 +257,12 @@ class _FlowPlan:
     def _skew_s(self, *, full: bool) -> float:
         """Return the most by which a leg is later than another, with its queue full or empty."""
         backhauls = backhauls_ms(self.pdcp, len(self.radios))
-        delays = [
-            longest_delay_s(radio, LOOK_AHEAD_S) + xn_ms / 1000
-            for radio, xn_ms in zip(self.radios, backhauls, strict=True)
-        ]
-        queues = [
-            longest_s(radio, rate) - radio.delay_ms / 1000 if full else 0.0
-            for radio, rate in zip(self.radios, self.rates, strict=True)
-        ]
-        slowest = max(delay + queue for delay, queue in zip(delays, queues, strict=True))
-        return slowest - min(delays) if len(delays) > 1 else 0.0
+        delays, latest = [], []
+        for radio, rate, xn_ms in zip(self.radios, self.rates, backhauls, strict=True):
+            delays.append(longest_delay_s(radio, LOOK_AHEAD_S) + xn_ms / 1000)
+            queue = longest_s(radio, rate) - radio.delay_ms / 1000 if full else 0.0
+            latest.append(delays[-1] + queue)
+        return max(latest) - min(delays) if len(delays) > 1 else 0.0
 
     def _slow_start(self) -> Iterator[Need]:
         """Yield what is sent while windows double up to the product: twice the product."""

@@ -231,9 +231,7 @@ class VirtualElement(AnyElement):
         return TransmitDriver(bearer.bearer, entity, legs, self._loop, carry)
 
     def _receiver(self, bearer: Bearer) -> ReceiveDriver:
-        entity = bearer.pdcp.receiver(len(bearer.legs))
-        reports = bearer.pdcp.report_maker(entity, len(bearer.legs))
-        return ReceiveDriver(bearer.bearer, entity, self._loop, reports=reports)
+        return self._receive_driver(bearer, self._loop)
 
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
         flow = Flow((str(leg.source), port), (str(leg.destination), port))

@@ -102,10 +102,6 @@ class GuestConnection(AnyConnection):
             self._guest = None
         self.ends.close()
 
-    def _next(self, guest: Guest) -> int | None:
-        moment = guest.next
-        return None if moment is None else max(moment, self.loop.now)
-
     def _inject(self, card: int, data: bytes) -> None:
         if self._guest is not None:
             self._guest.inject(card, data)
@@ -113,13 +109,12 @@ class GuestConnection(AnyConnection):
 
     def _run(self) -> None:
         """Let the guest act; put its packets into the network, and pass on its messages."""
-        guest = self._guest
-        if guest is None:
-            return
-        self._take(guest, guest.run(self.loop.now))
+        if self._guest is not None:
+            self._take(self._guest, self._guest.run(self.loop.now))
 
     def _take(self, guest: Guest, frames: Sequence[Frame]) -> None:
-        self._timer.set(self._next(guest))  # before a wire without a delay brings it forward
+        moment = None if guest.next is None else max(guest.next, self.loop.now)
+        self._timer.set(moment)  # before a wire without a delay brings it forward
         for card, is_report, data in frames:
             if not is_report:
                 self._send(card, data)
@@ -131,15 +126,10 @@ class GuestConnection(AnyConnection):
 
     def _send(self, card: int, data: bytes) -> None:
         flow = self._ways.get((card, data[self._destination]))
-        if (
-            flow is not None
-        ):  # else a word of the kernel's to all neighbours, of which there are none
-            self._host(card).send(Packet(flow, data))
-
-    def _host(self, card: int) -> GuestHost:
-        if card > len(self.uplinks):
-            return self._proxy
-        return self._client if card else self._server
+        if flow is None:
+            return  # a word of the kernel's to all neighbours, of which there are none
+        hosts = (self._server, *[self._client] * len(self.uplinks), self._proxy)
+        hosts[card].send(Packet(flow, data))
 
 
 class GuestHost:

@@ -167,7 +167,8 @@ class EndHost:
         for data, source, destination in datagrams:
             flow = flows[source, destination]
             if self._cpu:
-                self._depart_later(Packet(flow, data))
+                self._busy_until += self._cpu
+                self._departures.push(Packet(flow, data), self._busy_until)
             else:
                 flow.enter(Packet(flow, data))
 
@@ -175,7 +176,9 @@ class EndHost:
         now = self._loop.now
         taken = self._take()
         if self._cpu:
-            self._read(now, taken)
+            for data, _, destination, _ in taken:
+                self._buffers[destination].take(len(data))
+            self._busy_until = now + self._cpu * len(taken)
         moment = self.endpoint.step(now, taken)
         if self._waiting:
             self._timer.set(max(now, self._busy_until))
@@ -190,12 +193,3 @@ class EndHost:
         taken = list(waiting)
         waiting.clear()
         return taken
-
-    def _read(self, now: int, taken: Sequence[Received]) -> None:
-        for data, _, destination, _ in taken:
-            self._buffers[destination].take(len(data))
-        self._busy_until = now + self._cpu * len(taken)
-
-    def _depart_later(self, packet: Packet) -> None:
-        self._busy_until += self._cpu
-        self._departures.push(packet, self._busy_until)

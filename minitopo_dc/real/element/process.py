@@ -249,9 +249,7 @@ class RealElement(AnyElement):
         number, numbers = bearer.bearer, sn_format(bearer.pdcp.sn_bits)
         indices = self._indices(bearer)
         positions = {index: position for position, index in enumerate(indices)}
-        entity = bearer.pdcp.receiver(len(indices))
-        reports = bearer.pdcp.report_maker(entity, len(indices))
-        driver = ReceiveDriver(number, entity, self._loop, reports=reports)
+        driver = self._receive_driver(bearer, self._loop)
         take = pdus(driver, numbers, positions, self._loop, self._count("receive", number))
         legs = dict(zip(indices, bearer.legs, strict=True))
         arrivals = self._captures.arrivals(take, bearer, legs)
