@@ -43,8 +43,8 @@ class Killed:
 
 
 ASKED_S = 0.1
-Deadline = float | Callable[[], float]
-"""A moment on `time.monotonic()`, or what tells it anew."""
+Deadline = Callable[[], float]
+"""Tells a moment on `time.monotonic()`, anew each `ASKED_S`."""
 Ended = tuple[int, Any]
 """A call that has ended: its place among all, and what it returned or raised, or `Killed`."""
 
@@ -103,7 +103,7 @@ class Pool:
         self._end(self._workers)
 
     def results(
-        self, arguments: Sequence[tuple[Any, ...]], until: Deadline = math.inf
+        self, arguments: Sequence[tuple[Any, ...]], until: Deadline = lambda: math.inf
     ) -> Iterator[Ended]:
         """Make a call with each of the arguments; yield them as they end.
 
@@ -112,15 +112,16 @@ class Pool:
 
         Args:
             arguments: of each call.
-            until: on `time.monotonic()`; calls that have not ended by then are given up. A function
-                is asked every `ASKED_S`.
+            until: calls that have not ended by then are given up.
         """
         left = list(enumerate(arguments))[::-1]
         try:
             while left or self._busy():
                 self._start(left)
-                ready = wait([worker.connection for worker in self._busy()], _left_s(until))
-                if not ready and time.monotonic() >= _moment(until):
+                left_s = max(0.0, until() - time.monotonic())
+                busy = [worker.connection for worker in self._busy()]
+                ready = wait(busy, min(left_s, ASKED_S))
+                if not ready and time.monotonic() >= until():
                     return
                 for worker in [busy for busy in self._busy() if busy.connection in ready]:
                     ended = worker.end()
@@ -148,18 +149,6 @@ class Pool:
         for worker in list(workers):
             self._workers.remove(worker)
             worker.kill()
-
-
-def _moment(until: Deadline) -> float:
-    return until() if callable(until) else until
-
-
-def _left_s(until: Deadline) -> float | None:
-    """Return how long to wait until a moment, or until it is to be asked again; None: for ever."""
-    if until == math.inf:
-        return None
-    left_s = max(0.0, _moment(until) - time.monotonic())
-    return min(left_s, ASKED_S) if callable(until) else left_s
 
 
 @contextmanager

@@ -88,7 +88,7 @@ def local(jobs: int, until: float = math.inf) -> Iterator[Workers]:
         yield partial(_serial, until)
         return
     with Pool(perform, jobs) as pool:
-        yield partial(pooled, pool, until)
+        yield partial(pooled, pool, lambda: until)
 
 
 def _serial(until: float, scenarios: Scenarios, retries: Retries, working: Path) -> Results:

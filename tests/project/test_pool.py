@@ -49,7 +49,7 @@ def test_each_process_has_a_number_which_the_one_in_its_place_has_too() -> None:
 def test_what_has_not_ended_in_time_is_given_up() -> None:
     begin = time.monotonic()
     with Pool(act, 1) as pool:
-        assert list(pool.results([("sleep",), ("a",)], begin + 1)) == []
+        assert list(pool.results([("sleep",), ("a",)], lambda: begin + 1)) == []
         assert [outcome for _, outcome in pool.results([("a",)])] == ["a"]
     assert time.monotonic() - begin < 60
 
