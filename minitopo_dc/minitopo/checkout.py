@@ -23,14 +23,12 @@ from minitopo_dc.real.host_capture import captured
 from minitopo_dc.real.hosts import EmulatedHost
 from minitopo_dc.real.run import make_jobs, run_flows
 from minitopo_dc.real.watch import Watch
-from minitopo_dc.results.judge import blank_result, judge
+from minitopo_dc.results.judge import blank_result
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.results.trust import with_trust
-from minitopo_dc.runners.base import TransferFailed, runner_names
+from minitopo_dc.runners.base import runner_names
 from minitopo_dc.runs.check import obstacle_here
 from minitopo_dc.runs.element_settings import router_settings
-from minitopo_dc.runs.needs import cautions, with_cautions
-from minitopo_dc.runs.perform import RunFailedError
+from minitopo_dc.runs.perform import Measured, outcome
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.topologies.host import ShellEndedError, run, set_up
@@ -232,24 +230,23 @@ class ExperimentMixin:
         """Run the flows, and keep the result."""
         scenario, directory = self.context.scenario, self.context.directory
         blank = blank_result(scenario, directory)
-        reason = obstacle_here(scenario)
-        if reason is not None:
-            self._keep(replace(blank, status="unsupported", reason=reason))
-            return
         try:
-            self._keep(self._run_flows(scenario, blank))
-        except (TransferFailed, RunFailedError, ShellEndedError) as failure:
-            self._keep(replace(blank, reason=str(failure)))
+            if (reason := obstacle_here(scenario)) is not None:
+                result = replace(blank, status="unsupported", reason=reason)
+            else:
+                result = outcome(blank, scenario, self._measure)
+        except ShellEndedError as failure:
+            result = replace(blank, reason=str(failure))
+        self.context.result = result
+        result.save(directory)
 
     def clean(self) -> None:
         """Do nothing, as nothing is left on the hosts."""
 
-    def _keep(self, result: RunResult) -> None:
-        self.context.result = result
-        result.save(self.context.directory)
-
-    def _run_flows(self, scenario: Scenario, blank: RunResult) -> RunResult:
-        config, directory = self.topo_config, self.context.directory
+    def _measure(self, _details: dict[str, Any]) -> Measured:
+        """Run the flows; the client's interfaces count what each path carried, or the elements."""
+        config, context = self.topo_config, self.context
+        scenario, directory = context.scenario, context.directory
         server, client = (self._host(name) for name in ENDS)
         jobs = make_jobs(
             scenario,
@@ -276,9 +273,7 @@ class ExperimentMixin:
         leg_bytes = [end - begin for begin, end in zip(before, after, strict=True)]
         if summaries := self.context.stop_elements():
             leg_bytes = [leg["delivered_bytes"] for leg in summaries[0]["legs"].values()]
-        result = judge(blank, scenario, measurements, leg_bytes)
-        result = with_cautions(result, cautions(scenario))
-        return with_trust(result, watch.judge(measurements, summaries))
+        return Measured(measurements, leg_bytes, watch.judge(measurements, summaries))
 
     def _host(self, name: str) -> EmulatedHost:
         return EmulatedHost(getattr(self.topo_config, name), name)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, get_args
 
@@ -21,7 +21,6 @@ from minitopo_dc.pdcp import sn_format
 from minitopo_dc.quic.picoquic import CUBIC, OWN_CUBIC
 from minitopo_dc.quic.stack import IDLE_TIMEOUT_S
 from minitopo_dc.results.path_use import longest_delay_s, round_trip_s
-from minitopo_dc.results.run_result import CAUTIONS, RunResult
 from minitopo_dc.runners.base import Options, get_runner
 from minitopo_dc.runners.quic import QuicOptions
 from minitopo_dc.runners.sans_io.runner import TUNNEL_BYTES
@@ -47,13 +46,6 @@ def print_once(lines: Iterable[str]) -> None:
         if words not in _PRINTED:
             _PRINTED.add(words)
             print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
-
-
-def with_cautions(result: RunResult, lines: Sequence[str]) -> RunResult:
-    """Return the result; one that is ok has the cautions of its scenario in its details."""
-    if not lines or result.status != "ok":
-        return result
-    return replace(result, details={**result.details, CAUTIONS: list(lines)})
 
 
 def cautions(scenario: Scenario) -> list[str]:

@@ -13,11 +13,11 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_json, write_version
 from minitopo_dc.results.judge import blank_result, judge
 from minitopo_dc.results.kept_scenario import keep_traces, save_as_run
-from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.run_result import CAUTIONS, RunResult
 from minitopo_dc.results.trust import with_trust
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runs.check import obstacle_here
-from minitopo_dc.runs.needs import cautions, with_cautions
+from minitopo_dc.runs.needs import cautions
 from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.workloads import Measurement
 
@@ -80,12 +80,12 @@ def perform(
     if (reason := obstacle(scenario) or obstacle_here(run)) is not None:
         result = replace(result, status="unsupported", reason=reason)
     else:
-        result = _outcome(result, run, partial(measure, run, directory))
+        result = outcome(result, run, partial(measure, run, directory))
     result.save(directory)
     return result
 
 
-def _outcome(
+def outcome(
     blank: RunResult, run: Scenario, measure: Callable[[dict[str, Any]], Measured]
 ) -> RunResult:
     """Return what the flows of a run came to, or why they came to nothing."""
@@ -93,7 +93,9 @@ def _outcome(
     try:
         measured = measure(more)
         result = judge(blank, run, measured.measurements, measured.leg_bytes)
-        result = with_cautions(result, cautions(run))
+        lines = cautions(run)
+        if lines and result.status == "ok":
+            result = replace(result, details={**result.details, CAUTIONS: lines})
         if measured.trust is not None:
             result = with_trust(result, measured.trust)
     except RunUnsupportedError as lack:
