@@ -1,7 +1,6 @@
 """The interface and the counters that all kinds of legs share.
 
-A driver of a leg uses the interface `AnyLeg`. `QueuedLeg` is the base of legs that have a drop-tail
-queue and random losses. The modules `leg`, `rlc` and `wifi` implement them.
+A driver of a leg uses the interface of `AnyLeg`. The modules `leg`, `rlc` and `wifi` implement it.
 """
 
 from __future__ import annotations
@@ -98,26 +97,73 @@ class LegStatistics:
 
 
 class AnyLeg(ABC, Generic[T]):
-    """One direction of a leg. Times are ns; `now` never descends from call to call."""
+    """One direction of a leg: a queue, drop-tail or of a discipline, then losses by a model.
 
-    __slots__ = ("_dropped", "_news", "_pushed_bytes", "_pushed_packets", "_up")
+    Times are ns; `now` never descends from call to call.
 
-    def __init__(self) -> None:
-        self._up = True
+    Losses have a random generator of their own: the k-th packet that joins the queue has the k-th
+    draw, whatever the timing. That it will be lost is known when it is pushed; it takes its place
+    and its time of service like any other.
+    """
+
+    def __init__(self, parameters: LegParameters, rng: Random) -> None:
+        """Make a leg whose losses and delays are drawn with two seeds from `rng`."""
+        self.is_up = True
+        """Whether the leg serialises, as the last :meth:`set_up` said."""
+        self.joined_packets = 0
+        """How many packets joined the queue: the number of the latest one, from 1."""
         self._pushed_packets = self._pushed_bytes = 0
         self._dropped: list[T] = []
         self._news: int | None = None  # when something happened that no poll has met
+        self._loss = copy(parameters.loss)  # it may keep state, and parameters are shared
+        self._loss_rng, self._queue_rng = queue_generators(rng)
+        self._limit = parameters.queue
+        delays = Random(rng.getrandbits(64))
+        self._air: Propagation[T] = Propagation(
+            parameters.delay, delays, reorder=parameters.reorder
+        )
+        self._stopped = False  # whether the capacity has ended
+        self._queue_max = 0
+        self._dropped_queue = self._dropped_stop = self._dropped_flush = 0
+        self._mtu, self._dropped_mtu = parameters.mtu_bytes, 0
+        self._discipline = deepcopy(parameters.discipline)  # it keeps state
+        self._dropped_early = self._marked = 0
+        self._ecn_packets = [0] * len(Ecn)
 
-    @abstractmethod
     def push(self, packet: T, size: int, now: int) -> bool:
-        """Take a packet of `size` bytes (> 0); return False if it is known never to come out.
+        """Take a packet of `size` bytes (> 0).
 
-        True is a promise that :meth:`dropped` or :meth:`flush` may break, and nothing else.
+        Returns:
+            False if it is known that it never comes out: it is larger than the MTU, the queue is
+            full, its discipline drops it, it will be lost behind it, or the capacity has ended.
+            True is a promise that :meth:`dropped` or :meth:`flush` may break, and nothing else.
         """
+        self._pushed_packets += 1
+        self._pushed_bytes += size
+        if self._mtu is not None and size > self._mtu:
+            self._dropped_mtu += 1
+            return False
+        if not self.has_room(now=now, size=size):
+            self._dropped_queue += 1
+            return False
+        ecn = 0 if self._discipline is None else self._enqueue(packet, size, now)
+        if ecn < 0:
+            return False
+        lost = self._loss is not None and self._loss.lost(self._loss_rng)
+        self.joined_packets += 1
+        waiting = self._join(packet, size, now, lost, ecn)
+        if not waiting:
+            self.joined_packets -= 1
+            self._dropped_stop += 1
+            return False
+        self._queue_max = max(self._queue_max, waiting)
+        return not lost
 
-    @abstractmethod
     def poll(self, now: int) -> list[T]:
         """Return all that has arrived at the other end by `now`, in order of arrival."""
+        self._advance(now)
+        self._news = None
+        return self._air.take(now)
 
     def dropped(self) -> list[T]:
         """Return packets promised by :meth:`push` that will not come, since the last call.
@@ -129,21 +175,82 @@ class AnyLeg(ABC, Generic[T]):
 
     @abstractmethod
     def next_timeout(self) -> int | None:
-        """Return when to poll next, or None if nothing is under way."""
+        """Return when to poll next (ns), or None if nothing is under way."""
 
     @abstractmethod
     def start(self, now: int) -> None:
         """Start the capacity's time: make `now` its time 0."""
 
     @abstractmethod
-    def set_up(self, up: bool, now: int) -> None:
-        """Take the leg up or down."""
-
-    @abstractmethod
     def flush(self, now: int, which: Callable[[T], bool] = ...) -> list[T]:
         """Take packets out, by default all; return those that :meth:`push` had promised."""
 
+    def pair(self, other: AnyLeg[Any]) -> None:
+        """Tell the leg of its other direction."""
+
+    def has_room(self, *, now: int, size: int) -> bool:
+        """Return whether the queue would take a packet of `size` bytes at `now`."""
+        self._advance(now)
+        return self._limit.has_room(*self._occupancy(), size=size)
+
+    @property
+    def mean_delay_ns(self) -> int:
+        """Return the configured mean one-way delay behind queue and serialisation, in ns."""
+        return self._air.delay.mean_ns
+
+    @property
+    def slot_lead_ns(self) -> int:
+        """Return in what time (ns) the mean rate passes two slots, sent and next; 0: none."""
+        return 0
+
+    def observe(self, served: Served) -> None:
+        """Call `served` for each packet that passes on to propagation."""
+        self._air.served = served
+
+    def set_up(self, up: bool, now: int) -> None:
+        """Take the leg up or down."""
+        if up != self.is_up:
+            self._pause(now)
+            self.is_up = up
+            self._resume(now)
+
+    def backlog_bytes(self, *, now: int) -> int:
+        """Return the bytes that wait for being serialised."""
+        self._advance(now)
+        return self._backlog(now)
+
+    def served_packets(self, *, now: int) -> int:
+        """Return the number of the last packet that left the queue, with all before, by `now`."""
+        self._advance(now)
+        first = self._first_number()
+        return self.joined_packets if first is None else first - 1
+
+    def service_end(self, *, now: int) -> int | None:
+        """Return when the packet in service is through at the earliest (ns), None if none is."""
+        self._advance(now)
+        return self._service_end()
+
+    def rate_bps(self, *, now: int) -> int:
+        """Return the rate of `now` in bit/s; 0 also when it is down, or its capacity has ended."""
+        self._advance(now)
+        return self._rate(now) if self.is_up and not self._stopped else 0
+
+    def drain_ns(self, *, now: int, more: int = 0) -> int | None:
+        """Return how long the backlog and `more` bytes behind it take at the rate of `now`.
+
+        Returns:
+            ns, or None where no time is known: the leg is down, its rate is 0, or it has ended. The
+            rate of opportunities is their mean over the 100 ms before (`OpportunityCapacity`).
+        """
+        rate = self.rate_bps(now=now)
+        if not rate:
+            return None
+        return -(-(self.backlog_bytes(now=now) + more) * 8 * NS_PER_S // rate)
+
     @abstractmethod
+    def statistics(self) -> LegStatistics:
+        """Return counters and gauges as of the last call, in a `LegStatistics` or a subclass."""
+
     def retune(
         self,
         now: int,
@@ -162,192 +269,6 @@ class AnyLeg(ABC, Generic[T]):
         Raises:
             ValueError: the leg has no such parameter, or `block_error` is no probability.
         """
-
-    def pair(self, other: AnyLeg[Any]) -> None:
-        """Tell the leg of its other direction."""
-
-    @property
-    def is_up(self) -> bool:
-        """Return whether the leg serialises, as the last :meth:`set_up` said."""
-        return self._up
-
-    @property
-    @abstractmethod
-    def mean_delay_ns(self) -> int:
-        """Return the configured mean one-way delay behind queue and serialisation, in ns."""
-
-    @property
-    def slot_lead_ns(self) -> int:
-        """Return in what time (ns) the mean rate passes two slots, sent and next; 0: none."""
-        return 0
-
-    @abstractmethod
-    def backlog_bytes(self, *, now: int) -> int:
-        """Return the bytes that wait for being serialised."""
-
-    @abstractmethod
-    def has_room(self, *, now: int, size: int) -> bool:
-        """Return whether the queue would take a packet of `size` bytes at `now`."""
-
-    @property
-    @abstractmethod
-    def joined_packets(self) -> int:
-        """Return how many packets joined the queue: the number of the latest one, from 1."""
-
-    @abstractmethod
-    def served_packets(self, *, now: int) -> int:
-        """Return the number of the last packet that left the queue, with all before, by `now`."""
-
-    @abstractmethod
-    def service_end(self, *, now: int) -> int | None:
-        """Return when the packet in service is through at the earliest (ns), None if none is."""
-
-    @abstractmethod
-    def rate_bps(self, *, now: int) -> int:
-        """Return the rate of `now` in bit/s; 0 also when it is down, or its capacity has ended."""
-
-    def drain_ns(self, *, now: int, more: int = 0) -> int | None:
-        """Return how long the backlog and `more` bytes behind it take at the rate of `now`.
-
-        Returns:
-            ns, or None where no time is known: the leg is down, its rate is 0, or it has ended. The
-            rate of opportunities is their mean over the 100 ms before (`OpportunityCapacity`).
-        """
-        rate = self.rate_bps(now=now)
-        if not rate:
-            return None
-        return -(-(self.backlog_bytes(now=now) + more) * 8 * NS_PER_S // rate)
-
-    @abstractmethod
-    def statistics(self) -> LegStatistics:
-        """Return counters and gauges as of the last call, in a `LegStatistics` or a subclass."""
-
-
-class QueuedLeg(AnyLeg[T]):
-    """A leg with a queue, drop-tail or of a discipline, behind which packets are lost by a model.
-
-    Losses have a random generator of their own: the k-th packet that joins the queue has the k-th
-    draw, whatever the timing. That it will be lost is known when it is pushed; it takes its place
-    and its time of service like any other.
-    """
-
-    __slots__ = (
-        *("_air", "_dropped_flush", "_dropped_queue", "_dropped_stop", "_joined_packets"),
-        *("_limit", "_loss", "_loss_rng", "_queue_max", "_stopped"),
-        *("_dropped_mtu", "_mtu"),
-        *("_discipline", "_dropped_early", "_ecn_packets", "_marked", "_queue_rng"),
-    )
-
-    def __init__(self, parameters: LegParameters, rng: Random) -> None:
-        """Make a leg whose losses and delays are drawn with two seeds from `rng`."""
-        super().__init__()
-        self._loss = copy(parameters.loss)  # it may keep state, and parameters are shared
-        self._loss_rng, self._queue_rng = queue_generators(rng)
-        self._limit = parameters.queue
-        delays = Random(rng.getrandbits(64))
-        self._air: Propagation[T] = Propagation(
-            parameters.delay, delays, reorder=parameters.reorder
-        )
-        self._stopped = False  # whether the capacity has ended
-        self._joined_packets = self._queue_max = 0
-        self._dropped_queue = self._dropped_stop = self._dropped_flush = 0
-        self._mtu, self._dropped_mtu = parameters.mtu_bytes, 0
-        self._discipline = deepcopy(parameters.discipline)  # it keeps state
-        self._dropped_early = self._marked = 0
-        self._ecn_packets = [0] * len(Ecn)
-
-    def push(self, packet: T, size: int, now: int) -> bool:
-        """Take a packet of `size` bytes (> 0).
-
-        Returns:
-            False if it is known that it never comes out: it is larger than the MTU, the queue is
-            full, its discipline drops it, it will be lost behind it, or the capacity has ended. For
-            the others see :meth:`dropped`.
-        """
-        self._pushed_packets += 1
-        self._pushed_bytes += size
-        if self._mtu is not None and size > self._mtu:
-            self._dropped_mtu += 1
-            return False
-        if not self.has_room(now=now, size=size):
-            self._dropped_queue += 1
-            return False
-        ecn = 0 if self._discipline is None else self._enqueue(packet, size, now)
-        if ecn < 0:
-            return False
-        lost = self._loss is not None and self._loss.lost(self._loss_rng)
-        self._joined_packets += 1
-        waiting = self._join(packet, size, now, lost, ecn)
-        if not waiting:
-            self._joined_packets -= 1
-            self._dropped_stop += 1
-            return False
-        self._queue_max = max(self._queue_max, waiting)
-        return not lost
-
-    def poll(self, now: int) -> list[T]:
-        """Return all that has arrived at the other end by `now`, in order of arrival."""
-        self._advance(now)
-        self._news = None
-        return self._air.take(now)
-
-    def has_room(self, *, now: int, size: int) -> bool:
-        """Return whether the queue would take a packet of `size` bytes at `now`."""
-        self._advance(now)
-        return self._limit.has_room(*self._occupancy(), size=size)
-
-    @property
-    def joined_packets(self) -> int:
-        """Return how many packets joined the queue: the number of the latest one, from 1."""
-        return self._joined_packets
-
-    @property
-    def mean_delay_ns(self) -> int:
-        """Return the configured mean one-way delay behind queue and serialisation, in ns."""
-        return self._air.delay.mean_ns
-
-    def observe(self, served: Served) -> None:
-        """Call `served` for each packet that passes on to propagation."""
-        self._air.served = served
-
-    def set_up(self, up: bool, now: int) -> None:
-        """Take the leg up or down."""
-        if up != self._up:
-            self._pause(now)
-            self._up = up
-            self._resume(now)
-
-    def backlog_bytes(self, *, now: int) -> int:
-        """Return the bytes that wait for being serialised."""
-        self._advance(now)
-        return self._backlog(now)
-
-    def served_packets(self, *, now: int) -> int:
-        """Return the number of the last packet that left the queue, with all before, by `now`."""
-        self._advance(now)
-        first = self._first_number()
-        return self._joined_packets if first is None else first - 1
-
-    def service_end(self, *, now: int) -> int | None:
-        """Return when the packet in service is through at the earliest (ns), None if none is."""
-        self._advance(now)
-        return self._service_end()
-
-    def rate_bps(self, *, now: int) -> int:
-        """Return the rate of `now` in bit/s; 0 also when it is down, or its capacity has ended."""
-        self._advance(now)
-        return self._rate(now) if self._up and not self._stopped else 0
-
-    def retune(
-        self,
-        now: int,
-        *,
-        capacity: Capacity | None = None,
-        delay: DelayModel | None = None,
-        loss: LossModel | None = None,
-        block_error: float | None = None,
-    ) -> None:
-        """Change parameters without touching the queue; None leaves one as it is."""
         self._advance(now)
         if block_error is not None:
             self._set_block_error(block_error)
@@ -361,9 +282,9 @@ class QueuedLeg(AnyLeg[T]):
     def _set_block_error(self, block_error: float) -> None:
         raise ValueError(f"block_error = {block_error}: only a leg with rlc has it")
 
-    @abstractmethod
-    def _set_capacity(self, capacity: Capacity, now: int) -> None:
+    def _set_capacity(self, capacity: Capacity, now: int) -> None:  # noqa: ARG002
         """Serve from now on (ns) by another capacity."""
+        raise ValueError("capacity: a WiFi leg's follows from its medium")
 
     def _set_delay(self, delay: DelayModel) -> None:
         self._air.delay = delay
@@ -398,13 +319,13 @@ class QueuedLeg(AnyLeg[T]):
     def _rate(self, now: int) -> int:
         """Return the rate of a leg that is up in bit/s."""
 
-    @abstractmethod
     def _join(self, packet: T, size: int, now: int, lost: bool, ecn: int) -> int:
         """Put packet number `joined_packets` into the queue, and return how many are in it then.
 
         The caller has made sure that there is room and that all events until `now` have happened.
         The number is 0 if the capacity has ended and the packet was taken back.
         """
+        raise NotImplementedError
 
     @abstractmethod
     def _occupancy(self) -> tuple[int, int]:
@@ -447,9 +368,7 @@ class QueuedLeg(AnyLeg[T]):
 
     def _counted(self) -> dict[str, Any]:
         """Return the counters that all legs with a queue have, by their names."""
-        return {
-            **(self._managed() if self._discipline else {}),
-            **({} if self._mtu is None else {"dropped_mtu": self._dropped_mtu}),
+        counters = {
             "pushed_packets": self._pushed_packets,
             "pushed_bytes": self._pushed_bytes,
             "delivered_packets": self._air.taken_packets,
@@ -460,17 +379,13 @@ class QueuedLeg(AnyLeg[T]):
             "dropped_flush": self._dropped_flush,
             "queue_max_packets": self._queue_max,
         }
-
-    def _managed(self) -> dict[str, int]:
-        """Return the counters of the discipline."""
-        _, ect1, ect0, ce = self._ecn_packets
-        return {
-            "dropped_early": self._dropped_early,
-            "marked_packets": self._marked,
-            "ect0_packets": ect0,
-            "ect1_packets": ect1,
-            "ce_packets": ce,
-        }
+        if self._mtu is not None:
+            counters["dropped_mtu"] = self._dropped_mtu
+        if self._discipline is not None:
+            counters |= {"dropped_early": self._dropped_early, "marked_packets": self._marked}
+            names = "ect1_packets", "ect0_packets", "ce_packets"  # by their code points
+            counters |= zip(names, self._ecn_packets[1:], strict=True)
+        return counters
 
 
 def queue_generators(rng: Random) -> tuple[Random, Random]:

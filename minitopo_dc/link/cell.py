@@ -36,8 +36,6 @@ T = TypeVar("T")
 class CellLeg(RlcLeg[T]):
     """One direction of a leg in a cell, carrying packets of any type `T`."""
 
-    __slots__ = ("_cell", "_share", "priority")
-
     def __init__(
         self,
         cell: Cell,

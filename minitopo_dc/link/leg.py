@@ -28,13 +28,7 @@ from collections.abc import Callable
 from random import Random
 from typing import TypeVar
 
-from minitopo_dc.link.any_leg import (
-    NEVER,
-    NOT_STARTED,
-    LegParameters,
-    LegStatistics,
-    QueuedLeg,
-)
+from minitopo_dc.link.any_leg import NEVER, NOT_STARTED, AnyLeg, LegParameters, LegStatistics
 from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.discipline import LegPacket
 from minitopo_dc.link.propagation import DelayModel
@@ -42,13 +36,8 @@ from minitopo_dc.link.propagation import DelayModel
 T = TypeVar("T")
 
 
-class CapacityLeg(QueuedLeg[T]):
+class CapacityLeg(AnyLeg[T]):
     """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
-
-    __slots__ = (
-        *("_begun", "_capacity", "_finish", "_grant", "_granted", "_head_bits", "_head_delay"),
-        *("_queue", "_queue_bytes", "_zero"),
-    )
 
     def __init__(self, parameters: LegParameters, capacity: Capacity, rng: Random) -> None:
         """Take a capacity of its own (it keeps state) and draw two seeds from `rng`."""
@@ -153,7 +142,7 @@ class CapacityLeg(QueuedLeg[T]):
         queue = self._queue
         if self._stopped:  # also what is so small that it would still have passed
             return 0
-        queue.append(LegPacket(packet, size, self._joined_packets, now, lost=lost, ecn=ecn))
+        queue.append(LegPacket(packet, size, self.joined_packets, now, lost=lost, ecn=ecn))
         self._queue_bytes += size
         if len(queue) == 1:
             if self._discipline is not None and not self._choose(now):
@@ -197,7 +186,7 @@ class CapacityLeg(QueuedLeg[T]):
     def _begin(self, start: int) -> None:
         """Begin with the first packet of the queue, which is a new one, at `start` (ns)."""
         self._draw_head()
-        if self._up:
+        if self.is_up:
             self._serialise(start)
 
     def _draw_head(self) -> None:
@@ -225,5 +214,5 @@ class CapacityLeg(QueuedLeg[T]):
 
     def _resume(self, now: int) -> None:
         """Go on with the packet that was interrupted, or the one that came first meanwhile."""
-        if self._up and self._queue:
+        if self.is_up and self._queue:
             self._serialise(max(now, self._granted))

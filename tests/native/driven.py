@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from minitopo_dc.link import AnyLeg
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import from_c_time, library
 from minitopo_dc.native.pdcp import NativeReceiver, NativeTransmitter
@@ -31,13 +30,8 @@ def numbers_of(following: Callable[[Any], int], kind: str = "void *[1]") -> list
     return numbers
 
 
-class DrivenLeg(NativeLeg, AnyLeg[int]):
+class DrivenLeg(NativeLeg):
     """A leg with the interface of any leg."""
-
-    def pair(self, other: Any) -> None:
-        """Let the leg's other direction carry status reports, and keep the terminal awake."""
-        assert isinstance(other, NativeLeg)
-        NativeLeg.pair(self, other)
 
     def push(self, packet: int, size: int, now: int) -> bool:
         """Take a packet; return False if it is known never to come out."""

@@ -198,7 +198,7 @@ def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[Numbered], DrivenLeg]:
     )
 
 
-def shown(leg: AnyLeg[Any], now: int) -> tuple[Any, ...]:
+def shown(leg: Any, now: int) -> tuple[Any, ...]:
     """All that a leg says of itself."""
     return (
         *(leg.is_up, leg.mean_delay_ns, leg.backlog_bytes(now=now), leg.joined_packets),

@@ -100,7 +100,9 @@ def test_both_directions_of_a_leg_do_what_their_twins_do(
     legs: list[list[Any]] = []
     for make in (make_leg, DrivenLeg):
         parameters = LegParameters(delay=ConstantDelay(MS), queue=UNLIMITED)
-        pair = [make(parameters, make_capacity(2_000_003), Random(7), rlc) for rlc in (down, up)]
+        pair: list[Any] = [
+            make(parameters, make_capacity(2_000_003), Random(7), rlc) for rlc in (down, up)
+        ]
         for way in (0, 1):
             pair[way].pair(pair[1 - way])
             pair[way].start(0)
@@ -124,7 +126,7 @@ def test_both_directions_of_a_leg_do_what_their_twins_do(
 def test_a_long_run_draws_the_same_delays_and_losses(delay: NormalDelay | UniformDelay) -> None:
     """So many that the Mersenne Twister's state is made anew several times."""
     parameters = LegParameters(delay=delay, loss=GilbertElliott(0.01, 0.2, 0.1, 0.999))
-    legs: list[AnyLeg[int]] = [
+    legs: list[Any] = [
         make(parameters, make_capacity(20_000_007), Random(7)) for make in (CapacityLeg, DrivenLeg)
     ]
     for number in range(4000):
@@ -153,7 +155,7 @@ def test_a_busy_leg_with_rlc_does_what_its_twin_does(mode: RlcMode, in_order: bo
     )
     parameters = LegParameters(delay=NormalDelay(10 * MS, 3 * MS), loss=Bernoulli(0.01))
     draws = Random(3)
-    legs: list[AnyLeg[int]] = [
+    legs: list[Any] = [
         make(parameters, make_capacity(4_000_007), Random(7), rlc) for make in (make_leg, DrivenLeg)
     ]
     for number in range(1000):

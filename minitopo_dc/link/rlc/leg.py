@@ -47,13 +47,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any, TypeVar
 
-from minitopo_dc.link.any_leg import (
-    NEVER,
-    NOT_STARTED,
-    AnyLeg,
-    LegParameters,
-    QueuedLeg,
-)
+from minitopo_dc.link.any_leg import NEVER, NOT_STARTED, AnyLeg, LegParameters
 from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.leg import CapacityLeg
 from minitopo_dc.link.rlc.harq import Block, Harq, Slots
@@ -74,25 +68,8 @@ to send, and its receiver's last two status reports: the begins of their slots, 
 SHOWN_BYTES = 6 * 8
 
 
-class RlcLeg(QueuedLeg[T]):
+class RlcLeg(AnyLeg[T]):
     """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
-
-    __slots__ = (
-        *("_harq", "_retransmissions", "_rlc", "_sdus", "_slots"),
-        *(
-            "_begin",
-            "_free",
-            "_grant",
-            "_granted",
-            "_other",
-            "_is_shared",
-            "_reported",
-            "_shown",
-            "_waits",
-            "_wake",
-        ),
-        *("_dropped_discard", "_dropped_radio", "_nacks", "_resent"),
-    )
 
     def __init__(
         self, parameters: LegParameters, rlc: RlcParameters, capacity: Capacity, rng: Random
@@ -193,7 +170,7 @@ class RlcLeg(QueuedLeg[T]):
     def statistics(self) -> RlcStatistics:
         """Return the counters and gauges as of the last call."""
         queued, size = self._occupancy()
-        under_way = self._joined_packets - self._sdus.settled - queued
+        under_way = self.joined_packets - self._sdus.settled - queued
         return RlcStatistics(
             **self._counted(),
             queue_packets=queued,
@@ -214,7 +191,7 @@ class RlcLeg(QueuedLeg[T]):
         if self._waits and self._ready() is None:
             heard = self._slots.heard(now, self._activity(now)) if self._rlc.drx else now
             self._granted = self._slots.requested(heard) + self._grant
-        number, headers = self._joined_packets, self._rlc.header_bytes
+        number, headers = self.joined_packets, self._rlc.header_bytes
         sdu = RlcSdu(packet, size, number, now, lost=lost, ecn=ecn, header_bytes=headers)
         self._sdus.join(sdu)
         waiting = len(self._sdus.queue)
@@ -267,7 +244,7 @@ class RlcLeg(QueuedLeg[T]):
         self._stopped = False
         ready = self._ready()
         self._shown[BUSY] = ready is not None
-        if self._up and ready is not None:
+        if self.is_up and ready is not None:
             begin = self._slots.carrying(self._slots.following(max(ready, self._free)))
             self._stopped = begin is None
             self._begin = NEVER if begin is None else begin

@@ -28,8 +28,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
 
-from minitopo_dc.link.any_leg import NEVER, LegParameters, QueuedLeg
-from minitopo_dc.link.capacity import Capacity
+from minitopo_dc.link.any_leg import NEVER, AnyLeg, LegParameters
 from minitopo_dc.link.discipline import LegPacket
 from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.link.wifi.parameters import WifiStatistics, saturated_bps
@@ -38,12 +37,8 @@ from minitopo_dc.link.wifi.station import Mpdu, Station
 T = TypeVar("T")
 
 
-class WifiLeg(QueuedLeg[T]):
+class WifiLeg(AnyLeg[T]):
     """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
-
-    __slots__ = (
-        *("_dropped_radio", "_expected", "_held", "_medium", "_released", "_saturated", "_station"),
-    )
 
     def __init__(self, parameters: LegParameters, medium: WifiMedium, rng: Random) -> None:
         """Join the medium, and draw two seeds from `rng`; seeds of the MAC are the medium's."""
@@ -84,11 +79,8 @@ class WifiLeg(QueuedLeg[T]):
         self._dropped_flush += len(flushed)
         return [msdu.packet for msdu in flushed if not msdu.lost]
 
-    def _set_capacity(self, capacity: Capacity, now: int) -> None:  # noqa: ARG002 (any leg's)
-        raise ValueError("capacity: a WiFi leg's follows from its medium")
-
     def _resume(self, now: int) -> None:
-        self._station.set_up(self._up, now)
+        self._station.set_up(self.is_up, now)
 
     def _backlog(self, now: int) -> int:  # noqa: ARG002 (any leg's)
         return self._station.backlog_bytes  # which the other end of the hop does not have yet
@@ -98,7 +90,7 @@ class WifiLeg(QueuedLeg[T]):
         return queue[0].number if queue else None
 
     def _service_end(self) -> int | None:
-        if not self._station.queue or not self._up:
+        if not self._station.queue or not self.is_up:
             return None
         if self._station.ready == NEVER:  # it is sending
             return self._medium.next_event()
@@ -115,7 +107,7 @@ class WifiLeg(QueuedLeg[T]):
             **self._counted(),
             queue_packets=len(station.queue),
             queue_bytes=station.queue_bytes,
-            air_packets=self._joined_packets - settled - len(station.queue) + len(self._air),
+            air_packets=self.joined_packets - settled - len(station.queue) + len(self._air),
             dropped_radio=self._dropped_radio,
             txops=station.txops,
             collisions=station.collisions,
@@ -136,7 +128,7 @@ class WifiLeg(QueuedLeg[T]):
         return len(self._station.queue), self._station.queue_bytes
 
     def _join(self, packet: T, size: int, now: int, lost: bool, ecn: int) -> int:  # noqa: ARG002
-        self._station.push(LegPacket(packet, size, self._joined_packets, now, lost=lost))
+        self._station.push(LegPacket(packet, size, self.joined_packets, now, lost=lost))
         return len(self._station.queue)
 
     def _settle(self, received: Sequence[Mpdu[T]], given_up: Sequence[Mpdu[T]], now: int) -> None:

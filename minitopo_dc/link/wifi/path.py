@@ -121,9 +121,10 @@ class Chain(AnyLeg[T]):
         advance: Callable[[int], None],
         radio: Sequence[AnyLeg[Sized[T]]],
     ) -> None:
-        super().__init__()
+        super().__init__(LegParameters(), Random(0))  # queues, delays and losses are the links'
+        self._limit = links[0]._limit
         self._links = links
-        self._advance = advance
+        self._advance_all = advance
         self._radio = radio
         self._arrived: list[T] = []
 
@@ -148,7 +149,9 @@ class Chain(AnyLeg[T]):
         self._advance(now)
         self._pushed_packets += 1
         self._pushed_bytes += size
-        return self._links[0].push((packet, size), size, now)
+        taken = self._links[0].push((packet, size), size, now)
+        self.joined_packets = self._links[0].joined_packets
+        return taken
 
     def poll(self, now: int) -> list[T]:
         """Return all that has arrived at the other end by `now`, in order of arrival."""
@@ -167,13 +170,6 @@ class Chain(AnyLeg[T]):
         for link in self._links:
             link.start(now)
 
-    def set_up(self, up: bool, now: int) -> None:
-        """Take the radio links of this direction up or down."""
-        self._advance(now)
-        self._up = up
-        for link in self._radio:
-            link.set_up(up, now)
-
     def flush(self, now: int, which: Callable[[T], bool] = lambda _: True) -> list[T]:
         """Take packets out of all links, by default all; return those that will not come."""
         self._advance(now)
@@ -190,34 +186,27 @@ class Chain(AnyLeg[T]):
         """Return the sum of the configured mean delays of all links, in ns."""
         return sum(link.mean_delay_ns for link in self._links)
 
-    def backlog_bytes(self, *, now: int) -> int:
-        """Return the bytes that wait in any of the links."""
-        self._advance(now)
+    def _advance(self, now: int) -> None:
+        self._advance_all(now)
+        self._links[0]._advance(now)
+
+    def _resume(self, now: int) -> None:
+        for link in self._radio:
+            link.set_up(self.is_up, now)
+
+    def _backlog(self, now: int) -> int:
         return sum(link.backlog_bytes(now=now) for link in self._links)
 
-    def has_room(self, *, now: int, size: int) -> bool:
-        """Return whether the first queue would take a packet of `size` bytes at `now`."""
-        self._advance(now)
-        return self._links[0].has_room(now=now, size=size)
+    def _first_number(self) -> int | None:
+        return self._links[0]._first_number()
 
-    @property
-    def joined_packets(self) -> int:
-        """Return how many packets joined the first queue so far."""
-        return self._links[0].joined_packets
+    def _service_end(self) -> int | None:
+        return self._links[0]._service_end()
 
-    def served_packets(self, *, now: int) -> int:
-        """Return the number of the last packet that left it, with all before it, by `now`."""
-        self._advance(now)
-        return self._links[0].served_packets(now=now)
+    def _occupancy(self) -> tuple[int, int]:
+        return self._links[0]._occupancy()
 
-    def service_end(self, *, now: int) -> int | None:
-        """Return when packets leave the first queue next at the earliest (ns)."""
-        self._advance(now)
-        return self._links[0].service_end(now=now)
-
-    def rate_bps(self, *, now: int) -> int:
-        """Return the rate of the slowest link in bit/s; 0 when the direction is down."""
-        self._advance(now)
+    def _rate(self, now: int) -> int:
         return min(link.rate_bps(now=now) for link in self._links)
 
     def statistics(self) -> LegStatistics:

@@ -21,7 +21,7 @@ MS = 1_000_000
 SLOT = MS // 2
 RATE = 100_000_000
 ALONE = LegParameters(delay=ConstantDelay(0), queue=UNLIMITED)
-MAKERS: list[Callable[..., AnyLeg[Any]]] = [make_leg, DrivenLeg]
+MAKERS: list[Callable[..., Any]] = [make_leg, DrivenLeg]
 DOWN = TddPattern("DDDSU")
 UP = TddPattern("DDDSU", "U")
 
