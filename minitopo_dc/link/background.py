@@ -5,39 +5,33 @@ Times are ns since the start of the transfer and never descend from call to call
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from random import Random
 
-from minitopo_dc.link.capacity import Capacity
-
 ENDLESS = 1 << 62
-"""In bits: the backlog of a user that never runs out; in ns: beyond any run."""
+"""In bits: what a user offers that never runs out; in ns: beyond any run."""
 Periods = Iterator[tuple[int, int]]
 """Begin and end (ns) of each time in which a user is active, ascending."""
+Load = Callable[[int], int]
+"""Returns how many bits a user has offered by a moment (ns); `-ENDLESS`: it has dropped them."""
 
 
-class FullBuffer:
-    """A user that always has something to send while it is active, and drops the rest after.
+def full_buffer(periods: Periods) -> Load:
+    """Return the load of a user that is active in these periods, and drops the rest after each.
 
-    Args:
-        periods: when it is active.
+    While it is active it always has something to send.
     """
+    ahead = chain(periods, [(ENDLESS, ENDLESS)])
+    begin, end = next(ahead)
 
-    def __init__(self, periods: Periods) -> None:
-        self._periods = chain(periods, [(ENDLESS, ENDLESS)])
-        self._begin, self._end = next(self._periods)
+    def offered(now: int) -> int:
+        nonlocal begin, end
+        while end <= now:
+            begin, end = next(ahead)
+        return ENDLESS if begin <= now else -ENDLESS
 
-    def waiting(self, now: int) -> int:
-        """Return an endless backlog while active, else 0."""
-        if now < self._begin:
-            return 0
-        while self._end <= now:
-            self._begin, self._end = next(self._periods)
-        return ENDLESS if self._begin <= now else 0
-
-    def take(self, bits: int) -> None:
-        """Do nothing: there is always more."""
+    return offered
 
 
 def on_off_periods(rng: Random, on_ns: int, off_ns: int) -> Periods:
@@ -49,8 +43,8 @@ def on_off_periods(rng: Random, on_ns: int, off_ns: int) -> Periods:
         yield begin, time
 
 
-class PoissonDownloads:
-    """Downloads of one size that come at random, and wait for each other.
+def poisson_downloads(rng: Random, size: int, mean_ns: int) -> Load:
+    """Return the load of downloads that come at random and wait for each other.
 
     FTP model 3 of 3GPP (TR 36.889): a Poisson process of files for the same user.
 
@@ -59,52 +53,21 @@ class PoissonDownloads:
         size: bits of each.
         mean_ns: from one to the next.
     """
+    bits, rate = 0, 1 / mean_ns
+    coming = round(rng.expovariate(rate))
 
-    def __init__(self, rng: Random, size: int, mean_ns: int) -> None:
-        self._rng = rng
-        self._size = size
-        self._rate = 1 / mean_ns
-        self._bits = 0
-        self._next = round(rng.expovariate(self._rate))
+    def offered(now: int) -> int:
+        nonlocal bits, coming
+        while coming <= now:
+            bits += size
+            coming += max(1, round(rng.expovariate(rate)))
+        return bits
 
-    def waiting(self, now: int) -> int:
-        """Return the bits of all downloads that have come and are not through."""
-        while self._next <= now:
-            self._bits += self._size
-            self._next += max(1, round(self._rng.expovariate(self._rate)))
-        return self._bits
-
-    def take(self, bits: int) -> None:
-        """Take served bits out of the oldest downloads."""
-        self._bits -= bits
-
-
-class RecordedLoad:
-    """A recorded rate over time, of which waits what was not served yet.
-
-    Args:
-        rate: what is offered.
-    """
-
-    def __init__(self, rate: Capacity) -> None:
-        self._rate = rate
-        self._taken = 0
-
-    def waiting(self, now: int) -> int:
-        """Return the bits offered by `now` and not served."""
-        return self._rate.bits_between(0, max(now, 0)) - self._taken
-
-    def take(self, bits: int) -> None:
-        """Take served bits out of what waits."""
-        self._taken += bits
-
-
-Load = FullBuffer | PoissonDownloads | RecordedLoad
-"""The load that a background user offers, in bits; it keeps what waits for service."""
+    return offered
 
 
 class Background:
-    """A background user.
+    """A background user, which keeps what waits for service.
 
     Args:
         load: what it offers.
@@ -116,7 +79,7 @@ class Background:
         self.rate_bps = rate_bps
         self.priority = priority
         self._load = load
-        self._waiting = 0
+        self._waiting = self._taken = 0
 
     @property
     def waiting_bytes(self) -> int:
@@ -125,12 +88,12 @@ class Background:
 
     def competes(self, time: int) -> bool:
         """Return whether something waits at a slot's begin (ns since the start)."""
-        self._waiting = self._load.waiting(time)
+        self._waiting = max(0, self._load(time) - self._taken)
         return self._waiting > 0
 
     def serve(self, begin: int, bits: int) -> int:  # noqa: ARG002
         """Send at most so many bits; return how many."""
         sent = min(bits, self._waiting)
-        self._load.take(sent)
+        self._taken += sent
         self._waiting -= sent
         return sent

@@ -66,11 +66,6 @@ class RateCapacity:
     After the trace's end: `loop` starts again, `hold` keeps the last rate, `stop` is zero.
     """
 
-    __slots__ = (
-        *("_cumulative", "_duration", "_edges", "_last", "_loop", "_rates", "end"),
-        *("_rate", "_reached", "_t0", "_t1", "_w0", "_w1"),
-    )
-
     def __init__(self, trace: RateTrace, end: EndRule = "loop") -> None:
         self._edges = (*trace.times_ns, trace.duration_ns)
         self._cumulative = trace.cumulative_nbit()
@@ -193,8 +188,6 @@ class OpportunityCapacity:
     Raises:
         ValueError: the end rule is `hold`, or `stop` and nothing is left at the offset.
     """
-
-    __slots__ = ("_duration", "_index", "_left", "_limit", "_moments", "_size", "_time", "end")
 
     def __init__(self, trace: OpportunityTrace, end: EndRule = "loop", offset_ns: int = 0) -> None:
         if end == "hold":

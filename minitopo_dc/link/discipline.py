@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from random import Random
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -63,6 +64,7 @@ class AtQueue(NamedTuple):
     queue_bytes: int
 
 
+@dataclass(slots=True, eq=False)
 class LegPacket(Generic[T]):
     """A packet on a leg, from the queue to the other end.
 
@@ -76,18 +78,13 @@ class LegPacket(Generic[T]):
         arrival: when it arrives at the other end (ns), once it is in propagation.
     """
 
-    __slots__ = ("arrival", "ecn", "lost", "number", "packet", "pushed", "size")
-    arrival: int
-
-    def __init__(
-        self, packet: T, size: int, number: int, pushed: int, *, lost: bool, ecn: int = 0
-    ) -> None:
-        self.packet = packet
-        self.size = size
-        self.number = number
-        self.pushed = pushed
-        self.lost = lost
-        self.ecn = ecn
+    packet: T
+    size: int
+    number: int
+    pushed: int
+    lost: bool
+    ecn: int = 0
+    arrival: int = 0
 
 
 class QueueDiscipline:

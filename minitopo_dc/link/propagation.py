@@ -160,11 +160,6 @@ class Propagation(Generic[T]):
     `reorder` they overtake, as with netem: each arrives at its own time, equal times in order.
     """
 
-    __slots__ = (
-        *("_latest", "_packets", "_rng", "delay", "lost_packets", "reorder", "served"),
-        *("taken_bytes", "taken_packets"),
-    )
-
     def __init__(self, delay: DelayModel, rng: Random, *, reorder: bool) -> None:
         self.delay = delay
         self.reorder = reorder

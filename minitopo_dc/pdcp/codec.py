@@ -64,8 +64,6 @@ class SnFormat:
         modulus: 2^bits; the SN of a COUNT is COUNT modulo this (TS 38.323 clause 6.3.5).
     """
 
-    __slots__ = ("_whole", "bits", "modulus", "size")
-
     def __init__(self, bits: int, size: int, leading: int) -> None:
         self.bits: Final = bits
         self.size: Final = size

@@ -14,11 +14,10 @@ from minitopo_dc.fields.base import FilePath, LeftOut, Settings
 from minitopo_dc.fields.ranges import Megabytes, Moment, MomentAbove, Number, Rate, Seconds, within
 from minitopo_dc.link.background import (
     Background,
-    FullBuffer,
     Load,
-    PoissonDownloads,
-    RecordedLoad,
+    full_buffer,
     on_off_periods,
+    poisson_downloads,
 )
 from minitopo_dc.link.cell import Cell
 from minitopo_dc.link.cell_scheduler import CellScheduler, make_scheduler
@@ -94,15 +93,15 @@ class BackgroundSettings(Settings):
     def _load(self, rng: random.Random) -> Load:
         if self.kind == "full":
             periods = self.times_s or ALWAYS
-            return FullBuffer((round(b * NS_PER_S), round(e * NS_PER_S)) for b, e in periods)
+            return full_buffer((round(b * NS_PER_S), round(e * NS_PER_S)) for b, e in periods)
         if self.on_s is not None and self.off_s is not None:
             means = round(self.on_s * NS_PER_S), round(self.off_s * NS_PER_S)
-            return FullBuffer(on_off_periods(rng, *means))
+            return full_buffer(on_off_periods(rng, *means))
         if self.mean_mbps is not None:
             bits = round(self.download_mb * 8e6)
-            return PoissonDownloads(rng, bits, round(bits / self.mean_mbps * 1000))
+            return poisson_downloads(rng, bits, round(bits / self.mean_mbps * 1000))
         recorded = LegDirection(trace=self.trace, trace_column=self.trace_column)
-        return RecordedLoad(recorded.capacity())
+        return partial(recorded.capacity().bits_between, 0)
 
 
 class CellSettings(Settings):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -22,11 +23,10 @@ from minitopo_dc.link import (
 )
 from minitopo_dc.link.background import (
     Background,
-    FullBuffer,
     Load,
-    PoissonDownloads,
-    RecordedLoad,
+    full_buffer,
     on_off_periods,
+    poisson_downloads,
 )
 from minitopo_dc.link.cell import Cell
 from minitopo_dc.link.cell_scheduler import (
@@ -46,7 +46,7 @@ NO_DELAY = LegParameters(delay=ConstantDelay(0))
 
 def full(mbps: float, *, periods: Sequence[tuple[int, int]] = ALWAYS, priority: int = 1) -> Any:
     """Return a background user that always has something to send while it is active."""
-    return user(FullBuffer(iter(periods)), mbps, priority=priority)
+    return user(full_buffer(iter(periods)), mbps, priority=priority)
 
 
 def user(load: Load, mbps: float, *, priority: int = 1) -> Background:
@@ -127,7 +127,7 @@ def test_proportional_fair_gives_a_newcomer_the_time_that_others_had_before() ->
 def test_priority_serves_others_only_with_what_the_first_leaves() -> None:
     """The leg has all but the recorded 4 of 10 Mbit/s of the first user; the last has nothing."""
     offered = make_capacity(4_000_000)
-    users = [user(RecordedLoad(offered), 10, priority=1), full(10, priority=3)]
+    users = [user(partial(offered.bits_between, 0), 10, priority=1), full(10, priority=3)]
     cell = Cell(make_scheduler("priority", {}), NS_PER_MS, users)
     leg = cell.leg(NO_DELAY, make_capacity(10_000_000), Random(1), priority=2)
     saturate([leg], 5)
@@ -159,12 +159,12 @@ def test_the_rate_of_a_leg_follows_the_users_that_compete() -> None:
 
 def test_downloads_come_as_a_poisson_process() -> None:
     """The mean is what was asked for, and the variance of counts is their mean."""
-    size, rng, counts = 1000, Random(3), []
-    load = PoissonDownloads(rng, size, 10 * NS_PER_MS)
+    size, rng, counts, before = 1000, Random(3), [], 0
+    load = poisson_downloads(rng, size, 10 * NS_PER_MS)
     for second in range(1, 401):
-        bits = load.waiting(second * NS_PER_S)
-        counts.append(bits // size)
-        load.take(bits)
+        bits = load(second * NS_PER_S)
+        counts.append((bits - before) // size)
+        before = bits
     mean = sum(counts) / len(counts)
     variance = sum((count - mean) ** 2 for count in counts) / len(counts)
     assert mean == pytest.approx(100, rel=0.02)
@@ -173,8 +173,8 @@ def test_downloads_come_as_a_poisson_process() -> None:
 
 def test_on_off_users_are_active_for_their_share_of_the_time() -> None:
     """With means of 1 and 3 s a user is active for a quarter of the time."""
-    load = FullBuffer(on_off_periods(Random(2), NS_PER_S, 3 * NS_PER_S))
-    active = [load.waiting(moment * NS_PER_S // 10) > 0 for moment in range(100_000)]
+    load = full_buffer(on_off_periods(Random(2), NS_PER_S, 3 * NS_PER_S))
+    active = [load(moment * NS_PER_S // 10) > 0 for moment in range(100_000)]
     assert sum(active) / len(active) == pytest.approx(0.25, abs=0.02)
 
 
@@ -188,7 +188,7 @@ schedulers = st.sampled_from(["round-robin", "proportional-fair", "priority"])
 def play(name: str, events: Pushes, *, every_ns: int) -> tuple[list[AnyLeg[int]], Cell, list[Any]]:
     """Push packets (ms later than the last, leg, bytes) and poll at least every so many ns."""
     users = [
-        user(PoissonDownloads(Random(5), DOWNLOAD * 8, 20 * NS_PER_MS), 5),
+        user(poisson_downloads(Random(5), DOWNLOAD * 8, 20 * NS_PER_MS), 5),
         full(3, periods=[(50 * NS_PER_MS, 400 * NS_PER_MS)], priority=2),
     ]
     cell = Cell(make_scheduler(name, {}), NS_PER_MS, users)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from random import Random
 from typing import Generic, TypeVar
 
@@ -21,8 +22,6 @@ class Slots:
     takes from one slot is in the next. With a TDD pattern the capacity is its mean: what passes in
     a period is divided among the slots of the direction by their symbols.
     """
-
-    __slots__ = ("_at", "_capacity", "_period", "_rlc", "_tdd", "_work", "length", "zero")
 
     def __init__(self, capacity: Capacity, rlc: RlcParameters, zero: int) -> None:
         """Make the grid; `zero` is time 0 of the capacity, which it owns."""
@@ -119,25 +118,27 @@ class Slots:
 T = TypeVar("T")
 
 
+@dataclass(slots=True, eq=False)
 class Block(Generic[T]):
     """A transport block and what became of it."""
 
-    __slots__ = ("bits", "due", "fate", "first", "missed", "retransmissions", "segments", "unsent")
+    segments: Sequence[Segment[T]]
+    first: int
+    """When its first transmission began, ns."""
+    fate: float
+    """Uniform in [0, 1): a transmission fails where it is below the error probability."""
+    missed: int | None = None
+    """When the slot began by which the receiver knows that it lacks the block, ns."""
+    retransmissions: int = 0
+    due: int = 0
+    """When it may be sent next, once it is to be sent again."""
+    unsent: int = 0
+    """Bits of its current retransmission that no slot has carried."""
 
-    def __init__(self, segments: Sequence[Segment[T]], first: int, fate: float) -> None:
-        self.segments = segments
-        self.bits = sum(bits for _, bits in segments)
-        self.first = first
-        """When its first transmission began, ns."""
-        self.fate = fate
-        """Uniform in [0, 1): a transmission fails where it is below the error probability."""
-        self.missed: int | None = None
-        """When the slot began by which the receiver knows that it lacks the block, ns."""
-        self.retransmissions = 0
-        self.due = first
-        """When it may be sent next."""
-        self.unsent = 0
-        """Bits of its current retransmission that no slot has carried."""
+    @property
+    def bits(self) -> int:
+        """Return the bits of its segments."""
+        return sum(bits for _, bits in self.segments)
 
 
 class Harq(Generic[T]):
@@ -147,8 +148,6 @@ class Harq(Generic[T]):
     [0, p), so that its quotient by p is a fresh draw. Thus the k-th block has the k-th draw,
     whenever its transmissions come.
     """
-
-    __slots__ = ("_limit", "_rng", "_waiting", "blocks", "error", "failures", "retries")
 
     def __init__(self, parameters: RlcParameters, rng: Random) -> None:
         self.error = parameters.block_error

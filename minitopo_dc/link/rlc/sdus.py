@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
@@ -15,31 +16,29 @@ from minitopo_dc.link.propagation import Propagation
 T = TypeVar("T")
 
 
+@dataclass(slots=True, eq=False)
 class RlcSdu(LegPacket[T]):
     """A packet in RLC, counted in bits of the packet and of its headers."""
 
-    __slots__ = (
-        *("begun", "bits", "complete", "gone", "missing", "retransmitted", "sent", "unsent"),
-    )
+    header_bytes: int = 0
+    retransmitted: int = 0
+    """How often RLC was to send some of it again."""
+    begun: int = 0
+    sent: int = 0
+    """The begin of the first slot that carried some of it, and the end of the slot by which all of
+    it was sent once (ns)."""
+    complete: bool = False
+    gone: bool = False
+    """Whether it was dropped: bits of it that still come are ignored."""
+    bits: int = field(init=False)
+    """Of the packet and its headers."""
+    unsent: int = field(init=False)
+    """Bits that no block has carried yet."""
+    missing: int = field(init=False)
+    """Bits that the receiver does not have yet."""
 
-    def __init__(
-        self, packet: T, size: int, *joined: int, lost: bool, ecn: int = 0, header_bytes: int = 0
-    ) -> None:
-        super().__init__(packet, size, *joined, lost=lost, ecn=ecn)
-        self.bits = 8 * (size + header_bytes)
-        """Of the packet and its headers."""
-        self.unsent = self.bits
-        """Bits that no block has carried yet."""
-        self.missing = self.bits
-        """Bits that the receiver does not have yet."""
-        self.retransmitted = 0
-        """How often RLC was to send some of it again."""
-        self.begun = self.sent = 0
-        """The begin of the first slot that carried some of it, and the end of the slot by which all
-        of it was sent once (ns)."""
-        self.complete = False
-        self.gone = False
-        """Whether it was dropped: bits of it that still come are ignored."""
+    def __post_init__(self) -> None:
+        self.bits = self.unsent = self.missing = 8 * (self.size + self.header_bytes)
 
     @property
     def started(self) -> bool:
@@ -61,8 +60,6 @@ class RetransmissionBuffer(Generic[T]):
 
     A segment that the receiver does not miss yet is due `NEVER`: nothing sent later has arrived.
     """
-
-    __slots__ = ("_segments",)
 
     def __init__(self) -> None:
         self._segments: list[tuple[int, int, Segment[T]]] = []
@@ -122,8 +119,6 @@ class Sdus(Generic[T]):
         discard: discardTimer (TS 38.323, clause 5.3) in ns, None: infinity. It holds for SDUs of
             which nothing was sent.
     """
-
-    __slots__ = ("_active", "_air", "_discard", "_in_order", "bytes", "queue", "settled")
 
     def __init__(self, air: Propagation[T], *, in_order: bool, discard: int | None) -> None:
         self._air = air

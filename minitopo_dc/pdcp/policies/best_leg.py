@@ -35,7 +35,6 @@ class LeastDelayPolicy:
     """
 
     sees_legs: ClassVar[bool] = True
-    __slots__ = ("_one",)
 
     def __init__(self, legs: int) -> None:
         self._one = tuple((leg,) for leg in range(legs))

@@ -281,8 +281,6 @@ class BatchPolicy:
     legs is batch n (2 is the thesis' smallest batch for its two legs).
     """
 
-    __slots__ = ("_next_turn", "shares")
-
     def __init__(
         self,
         legs: int,
@@ -304,8 +302,6 @@ class BatchPolicy:
 @split_policy("duplicate")
 class DuplicatePolicy:
     """Sends every PDU on every leg: PDCP duplication (TS 38.323 clause 5.11)."""
-
-    __slots__ = ("_all",)
 
     def __init__(self, legs: int) -> None:
         self._all = tuple(range(legs))
