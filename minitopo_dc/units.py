@@ -28,6 +28,11 @@ def check_within(of: object, low: float, high: float, *names: str) -> None:
             raise ValueError(f"{name} = {value} (allowed: {allowed})")
 
 
+def earliest(*moments: int | None) -> int | None:
+    """Return the least moment; None, which is never, where there is none."""
+    return min((moment for moment in moments if moment is not None), default=None)
+
+
 @dataclass(frozen=True, slots=True)
 class QueueLimit:
     """What a queue holds at most: so many packets, and so many bytes of them; None: any number.

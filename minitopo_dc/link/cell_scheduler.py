@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from minitopo_dc.link.discipline import nanoseconds
 from minitopo_dc.registry import Registry
@@ -53,30 +53,13 @@ class CellScheduler:
         """Learn that a chosen user has sent so many bits in the slot that began at `now` (ns)."""
 
 
-Scheduler = TypeVar("Scheduler", bound=Callable[..., CellScheduler])
 _SCHEDULERS: Registry[Callable[..., CellScheduler]] = Registry(
     "cell scheduler", "minitopo_dc.cell_schedulers", (__name__,)
 )
-
-
-def cell_scheduler(name: str) -> Callable[[Scheduler], Scheduler]:
-    """Return a class decorator that makes a class known as cell scheduler `name`.
-
-    Raises:
-        ValueError: the name is taken.
-    """
-    return _SCHEDULERS.adding(name)
-
-
-def make_scheduler(name: str, parameters: Mapping[str, Any]) -> CellScheduler:
-    """Return a new scheduler of this name.
-
-    Raises:
-        InputError: no such scheduler, a parameter that it does not have, or one it refuses; or an
-            entry point of this kind is broken.
-    """
-    made: CellScheduler = _SCHEDULERS.make(name, parameters)
-    return made
+cell_scheduler = _SCHEDULERS.adding
+"""Return a class decorator that makes a class known as the cell scheduler of a name."""
+make_scheduler: Callable[[str, Mapping[str, Any]], CellScheduler] = _SCHEDULERS.make
+"""Return a new scheduler of a name, of parameters by theirs; InputError: one of them is wrong."""
 
 
 @cell_scheduler("round-robin")

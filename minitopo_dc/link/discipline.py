@@ -20,7 +20,7 @@ The disciplines by the queue's length are here, too: a step, and random early de
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from random import Random
@@ -113,32 +113,18 @@ def congested(packet: AtQueue) -> Verdict:
     return Verdict.MARK if packet.ecn else Verdict.DROP
 
 
-DisciplineClass = TypeVar("DisciplineClass", bound=Callable[..., QueueDiscipline | None])
 _DISCIPLINES: Registry[Callable[..., QueueDiscipline | None]] = Registry(
     "queue discipline",
     "minitopo_dc.queue_disciplines",
     (__name__, "minitopo_dc.link.codel", "minitopo_dc.link.pie"),
 )
+queue_discipline = _DISCIPLINES.adding
+"""Return a class decorator that makes a class known as the queue discipline of a name."""
+make_discipline: Callable[[str, Mapping[str, Any]], QueueDiscipline | None] = _DISCIPLINES.make
+"""Return a new discipline of a name, of parameters by theirs; None for drop-tail.
 
-
-def queue_discipline(name: str) -> Callable[[DisciplineClass], DisciplineClass]:
-    """Return a class decorator that makes a class known as queue discipline `name`.
-
-    Raises:
-        ValueError: the name is taken.
-    """
-    return _DISCIPLINES.adding(name)
-
-
-def make_discipline(name: str, /, **parameters: Any) -> QueueDiscipline | None:
-    """Return a new discipline of this name; None for drop-tail.
-
-    Raises:
-        InputError: no such discipline, a parameter that it does not have, or one that it refuses;
-            or an entry point of this kind is broken.
-    """
-    made: QueueDiscipline | None = _DISCIPLINES.make(name, parameters)
-    return made
+InputError: one of them is wrong, or an entry point of this kind is broken.
+"""
 
 
 def number(name: str, value: object, low: float, high: float = math.inf) -> float:

@@ -32,6 +32,7 @@ from minitopo_dc.link.any_leg import NEVER, NOT_STARTED, AnyLeg, LegParameters, 
 from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.discipline import LegPacket
 from minitopo_dc.link.propagation import DelayModel
+from minitopo_dc.units import earliest
 
 T = TypeVar("T")
 
@@ -61,7 +62,7 @@ class CapacityLeg(AnyLeg[T]):
         if self._finish == NEVER:
             return first
         if self._air.reorder:  # the packet behind the one in service may overtake it
-            return self._finish if first is None else min(first, self._finish)
+            return earliest(first, self._finish)
         if first is not None:
             return first
         return self._finish if self._queue[0].lost else self._finish + self._head_delay

@@ -96,7 +96,9 @@ class ReceivingEntity(Generic[T]):
         self._leg_next = [first_count] * legs if legs_keep_order else []
         self._missing_by_order = 0
         self._first_count = first_count
-        self._rx_next = self._rx_deliv = self._rx_reord = first_count
+        self.rx_next = self.rx_deliv = self.rx_reord = first_count
+        """COUNT of the next SDU expected to be received, of the first one that is waited for, and
+        COUNT after that of the PDU that started t-Reordering (clause 7.1)."""
         self._expires = _NEVER
         # By COUNT what waits; None: it is delivered already, out of order.
         self._stored: dict[int, Pdu[T] | None] = {}
@@ -111,36 +113,16 @@ class ReceivingEntity(Generic[T]):
 
     def _zero_counters(self, legs: int) -> None:
         self._pdus = [0] * legs
-        self._duplicates = self._old = self._missing = self._expiries = self._desynchronised = 0
+        self._duplicates = self._old = self._missing = self._expiries = 0
+        self.desynchronised = 0
+        """PDUs with another COUNT than the one that was concluded from their SN, among those whose
+        COUNT was told to `push`. Legs whose skew is more than half the SN space make them, and
+        stale SDUs are then delivered as if they were new."""
         self._buffered_maximum = 0
         self._waited = [0] * legs
         self._waited_ns = [0] * legs
         self._waiting_maximum = 0
         self._histogram = [0] * WAITING_BUCKETS
-
-    @property
-    def rx_next(self) -> int:
-        """Return RX_NEXT: COUNT of the next SDU expected to be received (clause 7.1)."""
-        return self._rx_next
-
-    @property
-    def rx_deliv(self) -> int:
-        """Return RX_DELIV: COUNT of the first SDU that is waited for (clause 7.1)."""
-        return self._rx_deliv
-
-    @property
-    def rx_reord(self) -> int:
-        """Return RX_REORD: COUNT after that of the PDU that started t-Reordering (clause 7.1)."""
-        return self._rx_reord
-
-    @property
-    def desynchronised(self) -> int:
-        """Return how many PDUs had another COUNT than the one that was concluded from their SN.
-
-        It counts those whose COUNT was told to `push`. Legs whose skew is more than half the SN
-        space make them, and stale SDUs are then delivered as if they were new.
-        """
-        return self._desynchronised
 
     def push(self, pdu: Pdu[T], now: int) -> bool:
         """Take a data PDU that arrived on its leg at `now` (ns); return False if it is discarded.
@@ -151,20 +133,20 @@ class ReceivingEntity(Generic[T]):
         self._pdus[pdu.leg] += 1
         if now >= self._expires:
             self._expire(now)
-        deliv = self._rx_deliv
+        deliv = self.rx_deliv
         ahead = (pdu.sn - deliv) & self._mask
         if not (ahead or self._stored or self._off):  # the usual case: in order, and none waits
             if count not in (deliv, NO_COUNT):
-                self._desynchronised += 1
+                self.desynchronised += 1
             self._ready.append(pdu.sdu)
-            self._rx_deliv = self._rx_next = deliv + 1
+            self.rx_deliv = self.rx_next = deliv + 1
             return True
         if self._off:
             self._ready.append(pdu.sdu)
             return True
         concluded = deliv + ahead if ahead < self._window else deliv + ahead - self._mask - 1
         if count not in (concluded, NO_COUNT):
-            self._desynchronised += 1
+            self.desynchronised += 1
         pdu.arrived = now
         kept = self._receive(concluded, pdu, now)
         if self._leg_next and concluded >= self._leg_next[pdu.leg]:
@@ -212,7 +194,7 @@ class ReceivingEntity(Generic[T]):
 
         With delivery `off` nothing is known, and no COUNT is ever said to be received.
         """
-        return StatusReport.of(self._rx_deliv, self._stored, limit)
+        return StatusReport.of(self.rx_deliv, self._stored, limit)
 
     def statistics(self) -> ReceiveStatistics:
         """Return the counters; an expiry counts once `push` or `poll` has passed its time."""
@@ -238,15 +220,15 @@ class ReceivingEntity(Generic[T]):
 
     def _receive(self, count: int, pdu: Pdu[T], now: int) -> bool:
         """Process a received data PDU as in clause 5.2.2.1; return False if it is discarded."""
-        if count < self._rx_deliv:
+        if count < self.rx_deliv:
             return self._discard(count, pdu.leg, now)
         stored = self._stored
         if count in stored:
             self._duplicates += 1
             return False
-        if count == self._rx_deliv:
+        if count == self.rx_deliv:
             self._ready.append(pdu.sdu)
-            self._rx_deliv = self._deliver_from(count + 1, now)
+            self.rx_deliv = self._deliver_from(count + 1, now)
         elif self._in_order:
             stored[count] = pdu
             self._buffered_maximum = max(self._buffered_maximum, len(stored))
@@ -255,17 +237,17 @@ class ReceivingEntity(Generic[T]):
             self._ready.append(pdu.sdu)
         if self._adaptive is not None:
             self._learn(self._adaptive, count, pdu.leg, now)
-        if count >= self._rx_next:
-            self._rx_next = count + 1
-        if self._rx_deliv >= self._rx_reord:  # as always while t-Reordering is stopped
+        if count >= self.rx_next:
+            self.rx_next = count + 1
+        if self.rx_deliv >= self.rx_reord:  # as always while t-Reordering is stopped
             self._restart(now)
         return True
 
     def _learn(self, adaptive: AdaptiveTReordering, count: int, leg: int, now: int) -> None:
         """Tell the adaptive timer of a gap that this COUNT opens, or that it belonged to one."""
-        if count > self._rx_next:
-            adaptive.opened(self._rx_next, count, now)
-        elif count < self._rx_next:
+        if count > self.rx_next:
+            adaptive.opened(self.rx_next, count, now)
+        elif count < self.rx_next:
             adaptive.arrived(count, leg, now)
 
     def _give_up_passed_gaps(self, now: int) -> None:
@@ -274,11 +256,11 @@ class ReceivingEntity(Generic[T]):
         The COUNT just below that one was received, so it is stored if it was not delivered.
         """
         passed = min(self._leg_next)
-        if passed > self._rx_deliv:
+        if passed > self.rx_deliv:
             before = self._missing
-            self._rx_deliv = self._give_up_gaps_below(passed, now)
+            self.rx_deliv = self._give_up_gaps_below(passed, now)
             self._missing_by_order += self._missing - before
-            if self._rx_deliv >= self._rx_reord:
+            if self.rx_deliv >= self.rx_reord:
                 self._restart(now)
 
     def _discard(self, count: int, leg: int, now: int) -> bool:
@@ -298,8 +280,8 @@ class ReceivingEntity(Generic[T]):
     def _restart(self, now: int) -> None:
         """Stop t-Reordering, and start it again if a COUNT is waited for."""
         self._expires = _NEVER
-        if self._rx_deliv < self._rx_next:
-            self._rx_reord = self._rx_next
+        if self.rx_deliv < self.rx_next:
+            self.rx_reord = self.rx_next
             if self._adaptive is not None:
                 self._t_reordering = self._adaptive.value(now)
             if self._t_reordering is not None:
@@ -314,7 +296,7 @@ class ReceivingEntity(Generic[T]):
         while now >= self._expires:
             end = self._expires
             self._expiries += 1
-            self._rx_deliv = self._give_up_gaps_below(self._rx_reord, end)
+            self.rx_deliv = self._give_up_gaps_below(self.rx_reord, end)
             self._restart(end)
 
     def _give_up_gaps_below(self, reord: int, at: int) -> int:
@@ -322,7 +304,7 @@ class ReceivingEntity(Generic[T]):
 
         `reord` - 1 is stored (RX_REORD's is while the timer runs): its run goes on from `reord`.
         """
-        count = self._rx_deliv
+        count = self.rx_deliv
         while count < reord:
             if count in self._stored:
                 count = self._deliver_from(count, at)

@@ -477,7 +477,7 @@ class LegDirection(Settings):
 
     def discipline(self) -> QueueDiscipline | None:
         """Return the queue's discipline, or None for drop-tail; InputError if it is wrong."""
-        return make_discipline(self.queue_discipline, **self.queue_parameters)
+        return make_discipline(self.queue_discipline, self.queue_parameters)
 
     def queue_limit(self) -> QueueLimit:
         """Return the queue's limit, that in ms as bytes."""

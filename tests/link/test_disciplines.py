@@ -210,10 +210,10 @@ def test_dualpi2_serves_l4s_first_but_for_every_16th_packet() -> None:
 
 
 def test_a_wrong_discipline_is_refused() -> None:
-    assert make_discipline("drop-tail") is None
+    assert make_discipline("drop-tail", {}) is None
     with pytest.raises(InputError, match="'codex'"):
-        make_discipline("codex")
+        make_discipline("codex", {})
     with pytest.raises(InputError, match="'tgt'; its parameters: target_ms, interval_ms"):
-        make_discipline("codel", tgt=1)
+        make_discipline("codel", {"tgt": 1})
     with pytest.raises(InputError, match=r"threshold_ms .*-1"):
-        make_discipline("step", threshold_ms=-1)
+        make_discipline("step", {"threshold_ms": -1})

@@ -30,7 +30,7 @@ class Flowing:
 
 
 def leg_of(**parameters: float) -> CapacityLeg[Flowing]:
-    discipline = make_discipline("fq-codel", **parameters)
+    discipline = make_discipline("fq-codel", parameters)
     limits = LegParameters(delay=ConstantDelay(0), discipline=discipline, queue=QueueLimit(1000))
     leg: CapacityLeg[Flowing] = CapacityLeg(limits, make_capacity(12_000_000), Random(1))
     leg.start(0)
@@ -80,7 +80,7 @@ def test_codel_drops_when_it_does_over_the_flow_alone() -> None:
     kept = []
     for name in ("codel", "fq-codel"):
         parameters = LegParameters(
-            delay=ConstantDelay(0), discipline=make_discipline(name), queue=QueueLimit(1000)
+            delay=ConstantDelay(0), discipline=make_discipline(name, {}), queue=QueueLimit(1000)
         )
         leg: CapacityLeg[Flowing] = CapacityLeg(parameters, make_capacity(12_000_000), Random(1))
         leg.start(0)
@@ -93,10 +93,10 @@ def test_codel_drops_when_it_does_over_the_flow_alone() -> None:
 
 def test_wrong_parameters_are_refused() -> None:
     with pytest.raises(InputError, match=r"quantum_bytes .*0"):
-        make_discipline("fq-codel", quantum_bytes=0)
+        make_discipline("fq-codel", {"quantum_bytes": 0})
     with pytest.raises(InputError, match="target_ms"):
-        make_discipline("fq-codel", target_ms=-1)
-    assert isinstance(make_discipline("fq-codel", flows=8), FqCodel)
+        make_discipline("fq-codel", {"target_ms": -1})
+    assert isinstance(make_discipline("fq-codel", {"flows": 8}), FqCodel)
 
 
 def test_rlc_refuses_it_as_it_reorders() -> None:

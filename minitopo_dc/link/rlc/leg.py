@@ -58,6 +58,7 @@ from minitopo_dc.link.rlc.parameters import (
     RlcStatistics,
 )
 from minitopo_dc.link.rlc.sdus import RetransmissionBuffer, RlcSdu, Sdus, Segment
+from minitopo_dc.units import earliest
 
 T = TypeVar("T")
 LONG_AGO = -(1 << 63)
@@ -98,12 +99,9 @@ class RlcLeg(AnyLeg[T]):
         if self._news is not None:
             return self._news
         first = self._air.first()
-        if self._wake == NEVER:
-            return first
-        if first is None:
-            return self._wake
-        # In order, nothing comes before what is in propagation.
-        return min(first, self._wake) if self._air.reorder else first
+        if first is not None and not self._air.reorder:
+            return first  # in order, nothing comes before what is in propagation
+        return earliest(first, None if self._wake == NEVER else self._wake)
 
     def start(self, now: int) -> None:
         """Start a slot and the capacity's time 0 at `now`; a slot in progress carries nothing."""
@@ -256,8 +254,7 @@ class RlcLeg(AnyLeg[T]):
         queued = None if first is None else self._sendable(first)
         again = self._retransmissions
         polled = self._polled() if again.has_unmissed else None
-        moments = (queued, polled, self._harq.first_due(), again.first_due())
-        return min((moment for moment in moments if moment is not None), default=None)
+        return earliest(queued, polled, self._harq.first_due(), again.first_due())
 
     def _polled(self) -> int:
         """Return when what the receiver does not miss goes again, if no new block is sent (ns)."""

@@ -33,8 +33,12 @@ from minitopo_dc.link.discipline import LegPacket
 from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.link.wifi.parameters import WifiStatistics, saturated_bps
 from minitopo_dc.link.wifi.station import Mpdu, Station
+from minitopo_dc.units import earliest
 
 T = TypeVar("T")
+OF_STATION = "txops", "collisions", "mpdus", "mpdu_retransmissions", "mpdus_max", "airtime_ns"
+OF_MEDIUM = "idle_ns", "contention_ns", "collision_ns", "foreign_ns"
+"""Their counters in `WifiStatistics`, which has those of the medium as `medium_idle_ns`, ..."""
 
 
 class WifiLeg(AnyLeg[T]):
@@ -57,9 +61,7 @@ class WifiLeg(AnyLeg[T]):
         if self._news is not None:
             return self._news
         event = self._medium.next_event() if self._station.has_work else NEVER
-        first = self._air.first()
-        moment = event if first is None else min(event, first)
-        return None if moment >= NEVER else moment
+        return earliest(self._air.first(), event if event < NEVER else None)
 
     def start(self, now: int) -> None:
         """Start the load of others, with the first of both directions that is started."""
@@ -109,16 +111,8 @@ class WifiLeg(AnyLeg[T]):
             queue_bytes=station.queue_bytes,
             air_packets=self.joined_packets - settled - len(station.queue) + len(self._air),
             dropped_radio=self._dropped_radio,
-            txops=station.txops,
-            collisions=station.collisions,
-            mpdus=station.mpdus,
-            mpdu_retransmissions=station.retransmissions,
-            mpdus_max=station.mpdus_max,
-            airtime_ns=station.airtime_ns,
-            medium_idle_ns=medium.idle_ns,
-            medium_contention_ns=medium.contention_ns,
-            medium_collision_ns=medium.collision_ns,
-            medium_foreign_ns=medium.foreign_ns,
+            **{name: getattr(station, name) for name in OF_STATION},
+            **{f"medium_{name}": getattr(medium, name) for name in OF_MEDIUM},
         )
 
     def _advance(self, now: int) -> None:

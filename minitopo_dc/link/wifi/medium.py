@@ -31,6 +31,8 @@ class Contender(ABC):
         """When it begins to want the medium (ns), NEVER for not at all."""
         self.slots = 0
         """Those that it still has to wait."""
+        self.airtime_ns = 0
+        """In which it had the medium alone."""
         self._backoffs = rng
         self._window = CW_MIN
         self.back_off(failed=False)
@@ -48,10 +50,6 @@ class Contender(ABC):
     def end(self, now: int, *, collided: bool) -> None:
         """Give the medium back at `now` (ns), after a collision or not."""
 
-    @abstractmethod
-    def count(self, airtime: int) -> None:
-        """Count an airtime (ns) in which it had the medium alone."""
-
 
 class WifiMedium:
     """The medium that both directions of a leg share, with others if there is any load.
@@ -65,10 +63,10 @@ class WifiMedium:
 
     def __init__(self, parameters: WifiParameters, rng: Random) -> None:
         self.parameters = parameters
-        self.idle_ns = self.contention_ns = self.collision_ns = self.foreign_ns = 0
+        self.idle_ns = self.contention_ns = self.collision_ns = 0
         self._rng = rng
         self._others = [
-            Foreign(parameters, self, self.new_rng())
+            Foreign(parameters, self.new_rng())
             for _ in range(parameters.stations if parameters.load else 0)
         ]
         self._stations: list[Contender] = [*self._others]
@@ -89,6 +87,11 @@ class WifiMedium:
         self.advance(now)
         for other in self._others:
             other.start(now)
+
+    @property
+    def foreign_ns(self) -> int:
+        """Return for how long (ns) others had it alone."""
+        return sum(other.airtime_ns for other in self._others)
 
     @property
     def sending(self) -> bool:
@@ -143,7 +146,7 @@ class WifiMedium:
         if collided:
             self.collision_ns += self._end - self._begin
         else:
-            sending[0].count(self._end - self._begin)
+            sending[0].airtime_ns += self._end - self._begin
         for station in sending:
             station.end(self._end, collided=collided)
 
@@ -155,9 +158,8 @@ class Foreign(Contender):
     the load.
     """
 
-    def __init__(self, parameters: WifiParameters, medium: WifiMedium, rng: Random) -> None:
+    def __init__(self, parameters: WifiParameters, rng: Random) -> None:
         super().__init__(rng)
-        self._medium = medium
         self._rng = rng
         self._airtime = foreign_ns(parameters)
         self._mean = self._airtime * parameters.stations / parameters.load
@@ -176,10 +178,6 @@ class Foreign(Contender):
         self.back_off(failed=collided)
         if not collided:
             self._next(self.ready)
-
-    def count(self, airtime: int) -> None:
-        """Count an airtime (ns) in which it had the medium alone."""
-        self._medium.foreign_ns += airtime
 
     def _next(self, earlier: int) -> None:
         self.ready = earlier + round(self._rng.expovariate(1 / self._mean))

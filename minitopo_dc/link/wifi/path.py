@@ -29,6 +29,7 @@ from minitopo_dc.link.propagation import ConstantDelay
 from minitopo_dc.link.wifi.leg import WifiLeg
 from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.link.wifi.parameters import WifiParameters, WifiStatistics
+from minitopo_dc.units import earliest
 
 
 class WifiPath:
@@ -75,9 +76,8 @@ class WifiPath:
     def advance(self, now: int) -> None:
         """Process the events of both directions of a chain up to `now` (ns), in order of time."""
         while True:
-            events = [event for way in self._chains if (event := way.next_event()) is not None]
-            moment = min(events, default=now + 1)
-            if moment > now:
+            moment = earliest(*(chain.next_event() for chain in self._chains))
+            if moment is None or moment > now:
                 return
             for chain in self._chains:
                 chain.step(moment)
@@ -130,8 +130,7 @@ class Chain(AnyLeg[T]):
 
     def next_event(self) -> int | None:
         """Return when something happens next to one of the links (ns), None if nothing will."""
-        moments = [moment for link in self._links if (moment := link.next_timeout()) is not None]
-        return min(moments, default=None)
+        return earliest(*(link.next_timeout() for link in self._links))
 
     def step(self, moment: int) -> None:
         """Hand on what the links let go at `moment` (ns), the earliest moment of all events."""

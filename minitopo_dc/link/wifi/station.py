@@ -56,8 +56,7 @@ class Station(Contender, Generic[T]):
         super().__init__(Random(rng.getrandbits(64)))
         self.queue: deque[LegPacket[T]] = deque()
         self.queue_bytes = 0
-        self.txops = self.collisions = self.mpdus = self.retransmissions = self.mpdus_max = 0
-        self.airtime_ns = 0
+        self.txops = self.collisions = self.mpdus = self.mpdu_retransmissions = self.mpdus_max = 0
         self._wifi = wifi
         self._errors = Random(rng.getrandbits(64))
         self._bursts = Random(rng.getrandbits(64)) if wifi.error_bursts else None
@@ -159,10 +158,6 @@ class Station(Contender, Generic[T]):
         self._contend()
         self._settle(received, given_up, now)
 
-    def count(self, airtime: int) -> None:
-        """Count an airtime (ns) in which it had the medium alone."""
-        self.airtime_ns += airtime
-
     def _error(self) -> float:
         """Return the probability that an MPDU of this TXOP fails, and step the bursts' chain."""
         bursts = self._wifi.error_bursts
@@ -224,7 +219,7 @@ class Station(Contender, Generic[T]):
         """Remove an MPDU from the queue or from those to be sent again."""
         if self._again:
             self._again.popleft()
-            self.retransmissions += 1
+            self.mpdu_retransmissions += 1
             return
         self._sequence += 1
         for msdu in mpdu.msdus:

@@ -17,7 +17,7 @@ from minitopo_dc.pdcp.transmitting.flow_control import (
     LegNode,
 )
 from minitopo_dc.pdcp.transmitting.legs import BearerLeg, BearerLegs
-from minitopo_dc.units import NS_PER_S
+from minitopo_dc.units import NS_PER_S, earliest
 
 T = TypeVar("T")
 
@@ -280,13 +280,8 @@ class DistantLeg(BearerLeg[T]):
         If `more` is to be sent it is also when the node's queue is expected to have room.
         """
         room = self._estimate.room_from() if more else 0
-        moments = (
-            self._down.next_arrival(),
-            self._up.next_arrival(),
-            self._node.next_timeout(now),
-            room if room > now else None,
-        )
-        return min((moment for moment in moments if moment is not None), default=None)
+        arrivals = self._down.next_arrival(), self._up.next_arrival()
+        return earliest(*arrivals, self._node.next_timeout(now), room if room > now else None)
 
     def _fits(self, now: int, size: int) -> bool:
         return self._estimate.has_room(now=now, size=size)

@@ -28,6 +28,7 @@ from minitopo_dc.pdcp.transmitting.duplication import SelectiveDuplication
 from minitopo_dc.pdcp.transmitting.feedback import Feedback, LegFailures
 from minitopo_dc.pdcp.transmitting.flow_control import FlowControl
 from minitopo_dc.pdcp.transmitting.legs import LEAD_NS, BearerLeg, BearerLegs
+from minitopo_dc.units import earliest
 
 T = TypeVar("T")
 
@@ -100,7 +101,8 @@ class TransmittingEntity(Generic[T]):
         self._split = checked_split(policy, legs)
         self._mask = sn_format.modulus - 1
         self._first_count = first_count
-        self._tx_next = first_count
+        self.tx_next = first_count
+        """COUNT of the next SDU (clause 7.1)."""
         self._ready: list[Pdu[T]] = []
         self._waiting = waiting
         self._early = early
@@ -143,11 +145,6 @@ class TransmittingEntity(Generic[T]):
             failures=failures,
         )
         self._views: tuple[LegView, ...] = self._legs.legs if sees_legs(policy) else ()
-
-    @property
-    def tx_next(self) -> int:
-        """Return TX_NEXT: the COUNT of the next SDU (clause 7.1)."""
-        return self._tx_next
 
     @property
     def needs_facts(self) -> bool:
@@ -243,7 +240,7 @@ class TransmittingEntity(Generic[T]):
 
     def statistics(self) -> TransmitStatistics:
         """Return the counters of this entity up to now."""
-        sdus = self._tx_next - self._first_count
+        sdus = self.tx_next - self._first_count
         pdus, size = tuple(self._legs.sent_pdus), tuple(self._legs.sent_bytes)
         marked = None if self._mark_above is None else self._marked
         if not self.follows_legs and self._duplication is None:
@@ -266,9 +263,7 @@ class TransmittingEntity(Generic[T]):
             resent=0 if recovery is None else recovery.resent,
             not_resent=0 if recovery is None else recovery.not_resent,
             duplicated=0 if self._duplication is None else self._duplication.duplicated,
-            failures=None if failures is None else failures.failures,
-            failed_ns=None if failures is None else failures.failed_ns,
-            probes=None if failures is None else failures.probes,
+            **({} if failures is None else failures.counts()),
         )
 
     def _poll_legs(self, now: int) -> None:
@@ -283,8 +278,8 @@ class TransmittingEntity(Generic[T]):
         self._wake = self._next_occasion(now)
 
     def _number(self, pdu: Pdu[T]) -> None:
-        pdu.count, pdu.sn = self._tx_next, self._tx_next & self._mask
-        self._tx_next += 1
+        pdu.count, pdu.sn = self.tx_next, self.tx_next & self._mask
+        self.tx_next += 1
 
     def _mark(self, legs: tuple[int, ...], sdu: Any, waited: int, now: int) -> None:
         """Mark an SDU that is expected to wait for too long, with what it has waited."""
@@ -369,14 +364,13 @@ class TransmittingEntity(Generic[T]):
     def _next_occasion(self, now: int) -> int | None:
         recovery, waiting = self._recovery, self._waiting
         again = recovery is not None and recovery.has_more
-        moments = [
+        return earliest(
             self._legs.next_timeout(now, more=again or bool(waiting)),
             None if waiting is None else waiting.next_timeout(),
             None if recovery is None else recovery.next_timeout(),
-        ]
-        return min((moment for moment in moments if moment is not None), default=None)
+        )
 
     def _latest_count(self, sn: int) -> int:
         """Return the latest COUNT below TX_NEXT with this SN."""
-        last = self._tx_next - 1
+        last = self.tx_next - 1
         return last - ((last - sn) & self._mask)

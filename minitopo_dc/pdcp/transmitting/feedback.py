@@ -207,20 +207,13 @@ class LegFailures:
         self._legs[leg].probed_at = now
         self._legs[leg].probes += 1
 
-    @property
-    def failures(self) -> tuple[int, ...]:
-        """Return how often each leg has failed."""
-        return tuple(leg.failures for leg in self._legs)
-
-    @property
-    def failed_ns(self) -> tuple[int, ...]:
-        """Return for how many ns each leg had failed in total, up to the latest report."""
-        return tuple(leg.failed_ns(self._at) for leg in self._legs)
-
-    @property
-    def probes(self) -> tuple[int, ...]:
-        """Return how many copies each leg got while it had failed."""
-        return tuple(leg.probes for leg in self._legs)
+    def counts(self) -> dict[str, tuple[int, ...]]:
+        """Return what statistics say of each leg, times in ns up to the latest report."""
+        return {
+            "failures": tuple(leg.failures for leg in self._legs),
+            "failed_ns": tuple(leg.failed_ns(self._at) for leg in self._legs),
+            "probes": tuple(leg.probes for leg in self._legs),
+        }
 
 
 class _Silence:

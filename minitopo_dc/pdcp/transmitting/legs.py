@@ -10,7 +10,7 @@ from minitopo_dc.pdcp.codec import Pdu
 from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegState, LegView
 from minitopo_dc.pdcp.transmitting.buffers import SduBuffer
 from minitopo_dc.pdcp.transmitting.feedback import Feedback, LegFailures
-from minitopo_dc.units import NS_PER_S
+from minitopo_dc.units import NS_PER_S, earliest
 
 LEAD_NS: Final = 2_000_000
 """A leg takes what it serves within 2 ms: the slot of 1 ms that it sends (TS 36.211, and 38.211 at
@@ -155,10 +155,9 @@ class BearerLegs(Generic[T]):
 
         It is also when a leg will have passed on the packets by which its failure would be noticed.
         """
-        moments = [
-            leg.next_timeout(now, more=more or self._awaits_departure(leg)) for leg in self.legs
-        ]
-        return min((moment for moment in moments if moment is not None), default=None)
+        return earliest(
+            *(leg.next_timeout(now, more=more or self._awaits_departure(leg)) for leg in self.legs)
+        )
 
     def _awaits_departure(self, leg: BearerLeg[T]) -> bool:
         """Return whether a leg holds packets whose arrival time at its end is not known yet."""
@@ -342,8 +341,7 @@ class Outstanding:
         self._inside: deque[tuple[int, int, int]] = deque()  # number, size, COUNT
         self.bytes = 0
         """Bytes of the SDUs of these PDUs."""
-        self.gone_bytes = 0
-        """Bytes of the SDUs that are not in the queue any more."""
+        self._put_bytes = 0  # in all
         self.highest_count: int | None = None
         """The highest COUNT of those that were served."""
         self.passed = 0
@@ -364,16 +362,22 @@ class Outstanding:
         last = inside[-1][0] if inside else 0
         inside.append((max(self._leg.joined_packets, last) + 1, size, count))
         self.bytes += size
+        self._put_bytes += size
+
+    @property
+    def gone_bytes(self) -> int:
+        """Return the bytes of the SDUs that are not in the queue any more."""
+        return self._put_bytes - self.bytes
 
     def settle(self, now: int) -> None:
         """Forget what was dropped, and what has been served by `now` (ns)."""
         inside, joined = self._inside, self._leg.joined_packets
         while inside and inside[-1][0] > joined:
-            self._remove_bytes(inside.pop()[1])
+            self.bytes -= inside.pop()[1]
         served = self._leg.served_packets(now=now)
         while inside and inside[0][0] <= served:
             _, size, count = inside.popleft()
-            self._remove_bytes(size)
+            self.bytes -= size
             self.passed += 1
             if self.highest_count is None or count > self.highest_count:
                 self.highest_count = count
@@ -381,12 +385,7 @@ class Outstanding:
     def flushed(self) -> None:
         """Note that all of them were taken out of the queue."""
         self._inside.clear()
-        self.gone_bytes += self.bytes
         self.bytes = 0
-
-    def _remove_bytes(self, size: int) -> None:
-        self.bytes -= size
-        self.gone_bytes += size
 
 
 def is_empty(leg: LegQueue, now: int) -> bool:
