@@ -6,12 +6,7 @@ Each call takes the time as an argument, in ns.
 from __future__ import annotations
 
 from minitopo_dc.link.any_leg import AnyLeg, LegParameters, LegStatistics
-from minitopo_dc.link.capacity import (
-    Capacity,
-    OpportunityCapacity,
-    RateCapacity,
-    make_capacity,
-)
+from minitopo_dc.link.capacity import Capacity, OpportunityCapacity, RateCapacity, make_capacity
 from minitopo_dc.link.leg import CapacityLeg
 from minitopo_dc.link.propagation import (
     Bernoulli,

@@ -15,13 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.discipline import AtQueue, Ecn, LegPacket, QueueDiscipline, Verdict
-from minitopo_dc.link.propagation import (
-    DelayModel,
-    LossModel,
-    NormalDelay,
-    Propagation,
-    Served,
-)
+from minitopo_dc.link.propagation import DelayModel, LossModel, NormalDelay, Propagation, Served
 from minitopo_dc.units import NS_PER_S, QueueLimit, check_within
 
 T = TypeVar("T")
@@ -344,10 +338,8 @@ class AnyLeg(ABC, Generic[T]):
         """Ask it of a packet that leaves the queue; False: it is dropped, and in `dropped`."""
         assert self._discipline is not None
         packets, size = self._occupancy()
-        offered = AtQueue(
-            *(waiting.size, waiting.ecn, now - waiting.pushed),
-            *(packets - 1, size - waiting.size),
-        )
+        waited, others = now - waiting.pushed, size - waiting.size
+        offered = AtQueue(waiting.size, waiting.ecn, waited, packets - 1, others)
         verdict = self._discipline.dequeue(offered, now, self._queue_rng)
         passes = self._apply(verdict, None if waiting.lost else waiting.packet, waiting.ecn) >= 0
         if not passes and not waiting.lost:

@@ -3,12 +3,7 @@
 Each call takes the time as an argument (int ns). An SDU is any object of the caller.
 """
 
-from minitopo_dc.pdcp.classify import (
-    PacketFacts,
-    classify_datagram,
-    classify_udp,
-    flow_id,
-)
+from minitopo_dc.pdcp.classify import PacketFacts, classify_datagram, classify_udp, flow_id
 from minitopo_dc.pdcp.codec import (
     SN_BITS,
     Pdu,
@@ -18,9 +13,7 @@ from minitopo_dc.pdcp.codec import (
     sn_format,
     split_trailer,
 )
-from minitopo_dc.pdcp.policies.best_leg import (
-    LeastDelayPolicy,
-)
+from minitopo_dc.pdcp.policies.best_leg import LeastDelayPolicy
 from minitopo_dc.pdcp.policies.policy import (
     BatchPolicy,
     DuplicatePolicy,
@@ -34,13 +27,7 @@ from minitopo_dc.pdcp.policies.policy import (
 from minitopo_dc.pdcp.policies.proportional import ProportionalPolicy
 from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegView
 from minitopo_dc.pdcp.receiving import Delivery, ReceivingEntity
-from minitopo_dc.pdcp.report import (
-    LegReception,
-    Report,
-    ReportMaker,
-    StatusReport,
-    decode_report,
-)
+from minitopo_dc.pdcp.report import LegReception, Report, ReportMaker, StatusReport, decode_report
 from minitopo_dc.pdcp.statistics import (
     HoldingStatistics,
     ReceiveStatistics,

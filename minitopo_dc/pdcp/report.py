@@ -212,14 +212,7 @@ class ReportMaker:
         with_status: whether each has the entity's status report in it.
     """
 
-    def __init__(
-        self,
-        entity: Any,
-        *,
-        legs: int,
-        interval: int,
-        with_status: bool = False,
-    ) -> None:
+    def __init__(self, entity: Any, *, legs: int, interval: int, with_status: bool = False) -> None:
         self._entity = entity
         self._interval = interval
         self._status_bytes = (

@@ -51,12 +51,7 @@ from minitopo_dc.link.any_leg import NEVER, NOT_STARTED, AnyLeg, LegParameters
 from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.leg import CapacityLeg
 from minitopo_dc.link.rlc.harq import Block, Harq, Slots
-from minitopo_dc.link.rlc.parameters import (
-    NACK_BYTES,
-    STATUS_BYTES,
-    RlcParameters,
-    RlcStatistics,
-)
+from minitopo_dc.link.rlc.parameters import NACK_BYTES, STATUS_BYTES, RlcParameters, RlcStatistics
 from minitopo_dc.link.rlc.sdus import RetransmissionBuffer, RlcSdu, Sdus, Segment
 from minitopo_dc.units import earliest
 

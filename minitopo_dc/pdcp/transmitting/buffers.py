@@ -53,12 +53,7 @@ class SduBuffer(Generic[T]):
         """Return how many SDUs wait."""
         return len(self._waiting)
 
-    def push(
-        self,
-        pdu: Pdu[T],
-        *,
-        on_legs: tuple[int, int] = (0, 0),
-    ) -> bool:
+    def push(self, pdu: Pdu[T], *, on_legs: tuple[int, int] = (0, 0)) -> bool:
         """Take an SDU that comes now beside the SDUs and bytes `on_legs`.
 
         Returns:
