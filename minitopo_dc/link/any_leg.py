@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from random import Random
@@ -175,9 +175,15 @@ class AnyLeg(ABC, Generic[T]):
     def start(self, now: int) -> None:
         """Start the capacity's time: make `now` its time 0."""
 
-    @abstractmethod
-    def flush(self, now: int, which: Callable[[T], bool] = ...) -> list[T]:
-        """Take packets out, by default all; return those that :meth:`push` had promised."""
+    def flush(self, now: int, which: Callable[[T], bool] = lambda _: True) -> list[T]:
+        """Take packets out of the leg, by default all.
+
+        Returns:
+            Those that :meth:`push` had promised and that will not come.
+        """
+        flushed = self._flush(now, which)
+        self._dropped_flush += len(flushed)
+        return [taken.packet for taken in flushed if not taken.lost]
 
     def pair(self, other: AnyLeg[Any]) -> None:
         """Tell the leg of its other direction."""
@@ -241,9 +247,9 @@ class AnyLeg(ABC, Generic[T]):
             return None
         return -(-(self.backlog_bytes(now=now) + more) * 8 * NS_PER_S // rate)
 
-    @abstractmethod
     def statistics(self) -> LegStatistics:
         """Return counters and gauges as of the last call, in a `LegStatistics` or a subclass."""
+        return LegStatistics(**self._counted(len(self._air)))
 
     def retune(
         self,
@@ -313,6 +319,10 @@ class AnyLeg(ABC, Generic[T]):
     def _rate(self, now: int) -> int:
         """Return the rate of a leg that is up in bit/s."""
 
+    def _flush(self, now: int, which: Callable[[T], bool]) -> Sequence[LegPacket[T]]:
+        """Take out at `now` (ns) those of the packets that have not arrived, and return them."""
+        raise NotImplementedError
+
     def _join(self, packet: T, size: int, now: int, lost: bool, ecn: int) -> int:
         """Put packet number `joined_packets` into the queue, and return how many are in it then.
 
@@ -358,8 +368,9 @@ class AnyLeg(ABC, Generic[T]):
             packet.mark()
         return int(Ecn.CE)
 
-    def _counted(self) -> dict[str, Any]:
-        """Return the counters that all legs with a queue have, by their names."""
+    def _counted(self, air_packets: int) -> dict[str, Any]:
+        """Return the counters and gauges that all legs with a queue have, by their names."""
+        queue_packets, queue_bytes = self._occupancy()
         counters = {
             "pushed_packets": self._pushed_packets,
             "pushed_bytes": self._pushed_bytes,
@@ -369,7 +380,10 @@ class AnyLeg(ABC, Generic[T]):
             "dropped_loss": self._air.lost_packets,
             "dropped_stop": self._dropped_stop,
             "dropped_flush": self._dropped_flush,
+            "queue_packets": queue_packets,
+            "queue_bytes": queue_bytes,
             "queue_max_packets": self._queue_max,
+            "air_packets": air_packets,
         }
         if self._mtu is not None:
             counters["dropped_mtu"] = self._dropped_mtu

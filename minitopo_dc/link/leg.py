@@ -28,7 +28,7 @@ from collections.abc import Callable
 from random import Random
 from typing import TypeVar
 
-from minitopo_dc.link.any_leg import NEVER, NOT_STARTED, AnyLeg, LegParameters, LegStatistics
+from minitopo_dc.link.any_leg import NEVER, NOT_STARTED, AnyLeg, LegParameters
 from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.discipline import LegPacket
 from minitopo_dc.link.propagation import DelayModel
@@ -73,23 +73,17 @@ class CapacityLeg(AnyLeg[T]):
         self._zero = now
         self._resume(now)
 
-    def flush(self, now: int, which: Callable[[T], bool] = lambda _: True) -> list[T]:
-        """Take packets out of the queue, by default all.
-
-        Returns:
-            Those that :meth:`push` had promised and that will not come.
-        """
+    def _flush(self, now: int, which: Callable[[T], bool]) -> list[LegPacket[T]]:
         self._pause(now)
         flushed = [waiting for waiting in self._queue if which(waiting.packet)]
         if flushed:
             first = self._queue[0]
             self._queue = deque(w for w in self._queue if not which(w.packet))
             self._queue_bytes -= sum(waiting.size for waiting in flushed)
-            self._dropped_flush += len(flushed)
             if self._queue and self._queue[0] is not first and self._choose(now):
                 self._draw_head()
         self._resume(now)
-        return [waiting.packet for waiting in flushed if not waiting.lost]
+        return flushed
 
     def _set_capacity(self, capacity: Capacity, now: int) -> None:
         self._pause(now)
@@ -126,15 +120,6 @@ class CapacityLeg(AnyLeg[T]):
 
     def _rate(self, now: int) -> int:
         return self._capacity.rate_at(now - self._zero)
-
-    def statistics(self) -> LegStatistics:
-        """Return the counters and gauges as of the last call."""
-        return LegStatistics(
-            **self._counted(),
-            queue_packets=len(self._queue),
-            queue_bytes=self._queue_bytes,
-            air_packets=len(self._air),
-        )
 
     def _occupancy(self) -> tuple[int, int]:
         return len(self._queue), self._queue_bytes

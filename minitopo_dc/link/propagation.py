@@ -196,16 +196,11 @@ class Propagation(Generic[T]):
             return
         if self.served is not None:
             self.served(packet.packet, packet.pushed, begun, carried, now)
-        self._put(packet, now + (self.draw() if delay is None else delay))
-
-    def _put(self, packet: LegPacket[T], arrival: int) -> None:
-        packet.arrival = arrival
+        packet.arrival = now + (self.draw() if delay is None else delay)
         if self.reorder:
             insort(self._packets, packet, key=_arrival)
             return
-        if arrival < self._latest:
-            packet.arrival = self._latest
-        self._latest = packet.arrival
+        packet.arrival = self._latest = max(packet.arrival, self._latest)
         self._packets.append(packet)
 
     def first(self) -> int | None:

@@ -109,9 +109,6 @@ class ReceivingEntity(Generic[T]):
         # its PDUs and their SDUs' bytes.
         self._noted_next = 0
         self._noted = [[0, 0, 0] for _ in range(legs)]
-        self._zero_counters(legs)
-
-    def _zero_counters(self, legs: int) -> None:
         self._pdus = [0] * legs
         self._duplicates = self._old = self._missing = self._expiries = 0
         self.desynchronised = 0

@@ -104,20 +104,14 @@ class RlcLeg(AnyLeg[T]):
         self._slots.anchor(now)
         self._resume(now)
 
-    def flush(self, now: int, which: Callable[[T], bool] = lambda _: True) -> list[T]:
-        """Take packets out of the leg, by default all.
-
-        Returns:
-            Those that :meth:`push` had promised and that will not come.
-        """
+    def _flush(self, now: int, which: Callable[[T], bool]) -> list[RlcSdu[T]]:
         self._advance(now)
         flushed = self._sdus.flush(which)
-        self._dropped_flush += len(flushed)
         self._harq.purge()
         self._retransmissions.purge()
         self._sdus.release(now)
         self._plan()
-        return [sdu.packet for sdu in flushed if not sdu.lost]
+        return flushed
 
     def _set_block_error(self, block_error: float) -> None:
         self._rlc = replace(self._rlc, block_error=block_error)
@@ -162,13 +156,9 @@ class RlcLeg(AnyLeg[T]):
 
     def statistics(self) -> RlcStatistics:
         """Return the counters and gauges as of the last call."""
-        queued, size = self._occupancy()
-        under_way = self.joined_packets - self._sdus.settled - queued
+        under_way = self.joined_packets - self._sdus.settled - len(self._sdus.queue)
         return RlcStatistics(
-            **self._counted(),
-            queue_packets=queued,
-            queue_bytes=size,
-            air_packets=under_way + len(self._air),
+            **self._counted(under_way + len(self._air)),
             dropped_discard=self._dropped_discard,
             dropped_radio=self._dropped_radio,
             blocks=self._harq.blocks,

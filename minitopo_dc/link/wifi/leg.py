@@ -67,19 +67,13 @@ class WifiLeg(AnyLeg[T]):
         """Start the load of others, with the first of both directions that is started."""
         self._medium.start(now)
 
-    def flush(self, now: int, which: Callable[[T], bool] = lambda _: True) -> list[T]:
-        """Take packets out of the leg, by default all.
-
-        Returns:
-            Those that :meth:`push` had promised and that will not come.
-        """
+    def _flush(self, now: int, which: Callable[[T], bool]) -> list[LegPacket[T]]:
         self._medium.advance(now)
         flushed, emptied = self._station.flush(which)
         for mpdu in emptied:
             self._held[mpdu.sequence] = ()
         self._release(now)
-        self._dropped_flush += len(flushed)
-        return [msdu.packet for msdu in flushed if not msdu.lost]
+        return flushed
 
     def _resume(self, now: int) -> None:
         self._station.set_up(self.is_up, now)
@@ -105,11 +99,9 @@ class WifiLeg(AnyLeg[T]):
         """Return the counters and gauges as of the last call."""
         medium, station = self._medium, self._station
         settled = self._released + self._dropped_flush + self._dropped_radio
+        under_way = self.joined_packets - settled - len(station.queue)
         return WifiStatistics(
-            **self._counted(),
-            queue_packets=len(station.queue),
-            queue_bytes=station.queue_bytes,
-            air_packets=self.joined_packets - settled - len(station.queue) + len(self._air),
+            **self._counted(under_way + len(self._air)),
             dropped_radio=self._dropped_radio,
             **{name: getattr(station, name) for name in OF_STATION},
             **{f"medium_{name}": getattr(medium, name) for name in OF_MEDIUM},

@@ -107,8 +107,6 @@ class BanditPolicy:
         wait_ms: float = 200,  # t-Reordering of the papers (thesis, table 4.3)
     ) -> None:
         self._epoch = checked_number("epoch_ms", epoch_ms, 2) * NS_PER_MS
-        discount = checked_number("discount", discount, 0.01, 1)
-        exploration = checked_number("exploration", exploration, 0)
         self._loss_cost = checked_number("loss_cost", loss_cost, 0)
         self._wait = checked_number("wait_ms", wait_ms, 1) * NS_PER_MS
         if not isinstance(seed, int) or isinstance(seed, bool):
@@ -117,8 +115,8 @@ class BanditPolicy:
         self._bandit = DiscountedUcb(
             len(self._ratios),
             first=min(range(len(self._ratios)), key=lambda arm: max(self._ratios[arm])),
-            discount=discount,
-            exploration=exploration,
+            discount=checked_number("discount", discount, 0.01, 1),
+            exploration=checked_number("exploration", exploration, 0),
             rng=Random(seed),
         )
         self._robin = DeficitRoundRobin(legs)
@@ -190,13 +188,9 @@ def outcome(views: Sequence[LegView]) -> ReportSums | None:
     reports = [view.report for view in views if view.report is not None]
     if not reports:
         return None
-    return ReportSums(
-        at=reports[0].at,
-        pdus=sum(report.delivered_pdus for report in reports),
-        bytes=sum(report.delivered_bytes for report in reports),
-        lost_pdus=sum(report.lost_pdus for report in reports),
-        reordering_ns=sum(report.reordering_ns for report in reports),
-    )
+    counts = "delivered_pdus", "delivered_bytes", "lost_pdus", "reordering_ns"
+    sums = (sum(getattr(report, name) for report in reports) for name in counts)
+    return ReportSums(reports[0].at, *sums)
 
 
 def ratios(legs: int) -> list[tuple[int, ...]]:
@@ -206,12 +200,8 @@ def ratios(legs: int) -> list[tuple[int, ...]]:
     100 %); over more legs as many as make at most `MAX_ARMS` ratios: 5 parts over three, 3 over
     four, 2 over five and six, 1 (each leg alone) over more.
     """
-    parts = next(parts for parts in range(10, 0, -1) if _fits(parts, legs))
-    return list(_divisions(parts, legs))
-
-
-def _fits(parts: int, legs: int) -> bool:
-    return parts == 1 or comb(parts + legs - 1, parts) <= MAX_ARMS
+    fitting = (parts for parts in range(10, 1, -1) if comb(parts + legs - 1, parts) <= MAX_ARMS)
+    return list(_divisions(next(fitting, 1), legs))
 
 
 def _divisions(parts: int, legs: int) -> Iterator[tuple[int, ...]]:

@@ -176,10 +176,8 @@ def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
     try:
         signature.bind(legs, **parameters)
     except TypeError as error:
-        known = policy_parameters(name)
-        unknown = [f"no parameter {given!r}" for given in parameters if given not in known]
-        what, allowed = (unknown or [str(error)])[0], ", ".join(known) or "none"
-        raise PolicyError(f"split policy {name!r}: {what}; its parameters: {allowed}") from None
+        allowed = ", ".join(policy_parameters(name)) or "none"
+        raise PolicyError(f"split policy {name!r}: {error}; its parameters: {allowed}") from None
     try:
         policy = factory(legs, **parameters)
     except PolicyError as error:

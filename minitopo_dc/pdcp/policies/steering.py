@@ -6,6 +6,7 @@ round-trip time with its queues, and whether it is available. They never see a q
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
@@ -92,27 +93,9 @@ class SteeringPolicy:
     def _steer(self, size: int, available: Sequence[int]) -> tuple[int, ...]:
         raise NotImplementedError
 
-    def _by_priority(self, primary: int) -> tuple[int, ...]:
-        first = checked_whole("primary", primary, 1, len(self._legs)) - 1
-        return (first, *(leg for leg in self._legs if leg != first))
-
 
 def _limit(limit_ms: float | None) -> float | None:
-    if limit_ms is None:
-        return None
-    return checked_number("max_rtt_ms", limit_ms, 0) * NS_PER_MS
-
-
-@split_policy("active-standby")
-class ActiveStandbyPolicy(SteeringPolicy):
-    """One leg, and another one only while the first is not available."""
-
-    def __init__(self, legs: int, *, primary: int = 1) -> None:  # the leg of a client's address
-        super().__init__(legs)
-        self._order = self._by_priority(primary)
-
-    def _steer(self, size: int, available: Sequence[int]) -> tuple[int, ...]:  # noqa: ARG002
-        return (next(leg for leg in self._order if leg in available),)
+    return None if limit_ms is None else checked_number("max_rtt_ms", limit_ms, 0) * NS_PER_MS
 
 
 @split_policy("smallest-delay")
@@ -175,13 +158,23 @@ class PriorityBasedPolicy(SteeringPolicy):
         max_rtt_ms: float | None = None,  # None: `CONGESTED`
     ) -> None:
         super().__init__(legs)
-        self._order = self._by_priority(primary)
+        first = checked_whole("primary", primary, 1, legs) - 1
+        self._order = (first, *(leg for leg in self._legs if leg != first))
         self._limit = _limit(max_rtt_ms)
 
     def _steer(self, size: int, available: Sequence[int]) -> tuple[int, ...]:  # noqa: ARG002
         order = [leg for leg in self._order if leg in available]
         free = (leg for leg in order if not self._measured[leg].is_above(self._limit))
         return (next(free, order[0]),)
+
+
+@split_policy("active-standby")
+class ActiveStandbyPolicy(PriorityBasedPolicy):
+    """One leg, and another one only while the first is not available."""
+
+    def __init__(self, legs: int, *, primary: int = 1) -> None:  # the leg of a client's address
+        super().__init__(legs, primary=primary)
+        self._limit = math.inf  # no leg is ever congested
 
 
 @split_policy("redundant")

@@ -137,7 +137,7 @@ class TransmittingEntity(Generic[T]):
         self._legs = BearerLegs(
             states,
             make,
-            legs=legs,
+            legs,
             lead=LEAD_NS if sees_legs(policy) else None,
             header=sn_format.size,
             waiting=waiting,
@@ -245,7 +245,8 @@ class TransmittingEntity(Generic[T]):
         marked = None if self._mark_above is None else self._marked
         if not self.follows_legs and self._duplication is None:
             return TransmitStatistics(sdus, pdus, size, self._dropped_split, marked_sdus=marked)
-        waiting, recovery, failures = self._waiting, self._recovery, self._failures
+        waiting = SduBuffer() if self._waiting is None else self._waiting
+        recovery, failures = self._recovery, self._failures
         xn_packets = self._legs.on_the_way
         return HoldingStatistics(
             sdus,
@@ -253,11 +254,11 @@ class TransmittingEntity(Generic[T]):
             size,
             self._dropped_split,
             marked_sdus=marked,
-            offered=sdus + (0 if waiting is None else waiting.without_number(early=self._early)),
-            waiting=0 if waiting is None else len(waiting),
-            waiting_maximum=0 if waiting is None else waiting.most,
-            dropped_buffer=0 if waiting is None else waiting.dropped,
-            discarded=0 if waiting is None else waiting.discarded,
+            offered=sdus + waiting.without_number(early=self._early),
+            waiting=len(waiting),
+            waiting_maximum=waiting.most,
+            dropped_buffer=waiting.dropped,
+            discarded=waiting.discarded,
             dropped_xn=sum(pdus) - self._reached - xn_packets if self.follows_legs else 0,
             xn_packets=xn_packets,
             resent=0 if recovery is None else recovery.resent,

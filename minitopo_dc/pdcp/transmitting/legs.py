@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from minitopo_dc.pdcp.codec import Pdu
@@ -23,12 +24,14 @@ MIN_PACKETS: Final = 2
 T = TypeVar("T")
 
 
+@dataclass(eq=False)
 class BearerLegs(Generic[T]):
     """All legs of one bearer (numbered from 0), to which it sends PDUs with SDUs of type `T`.
 
-    Args:
+    Attributes:
         states: the legs themselves; none where they cannot be seen.
         make: makes the bearer's side of a leg, from its number, the leg and this.
+        number: how many legs there are.
         lead: of how much a leg beside the entity takes (`BearerLeg`), ns.
         header: bytes that a PDU has more than its SDU.
         waiting: where SDUs wait for a number; None: they do not.
@@ -36,29 +39,22 @@ class BearerLegs(Generic[T]):
         failures: which legs have failed; None: nobody looks.
     """
 
-    def __init__(
-        self,
-        states: Sequence[LegQueue],
-        make: Callable[[int, LegQueue, BearerLegs[T]], BearerLeg[T]],
-        *,
-        legs: int,
-        lead: int | None = None,
-        header: int = 0,
-        waiting: SduBuffer[Any] | None = None,
-        feedback: Feedback | None = None,
-        failures: LegFailures | None = None,
-    ) -> None:
-        self.lead = lead
-        self.header = header
-        self.waiting = waiting
-        self.feedback = feedback
-        self.failures = failures
-        self.sent_pdus = [0] * legs
+    states: Sequence[LegQueue]
+    make: Callable[[int, LegQueue, BearerLegs[T]], BearerLeg[T]]
+    number: int
+    lead: int | None = None
+    header: int = 0
+    waiting: SduBuffer[Any] | None = None
+    feedback: Feedback | None = None
+    failures: LegFailures | None = None
+
+    def __post_init__(self) -> None:
+        self.sent_pdus = [0] * self.number
         """PDUs made, per leg, and the bytes of their SDUs without PDCP headers."""
-        self.sent_bytes = [0] * legs
+        self.sent_bytes = [0] * self.number
         self._down: set[int] = set()
         self._failed: frozenset[int] = frozenset()
-        self.legs = tuple(make(leg, state, self) for leg, state in enumerate(states))
+        self.legs = tuple(self.make(leg, state, self) for leg, state in enumerate(self.states))
         """The bearer's side of each leg."""
 
     def queued(self) -> tuple[int, int]:
