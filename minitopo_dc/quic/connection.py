@@ -49,6 +49,14 @@ COUNTERS = (
     *("bytes_sent", "bytes_received", "bytes_acknowledged", "bytes_lost"),
 )
 """Of a path, by the names of `stack.h`."""
+TEXTS = (
+    *("certificate", "key", "alpn", "server_name", "congestion_control", "qlog", "experiment"),
+)
+NUMBERS = (
+    *("is_client", "max_data", "max_stream_data", "datagram_bytes", "datagram_frame"),
+    *("is_tunnel", "takes_turns"),
+)
+"""Of a configuration, by the same names in `stack.h`."""
 MDC_DATAGRAM = Struct("NNii")
 """The structure of `stack.h`: offset, length, and the addresses' numbers."""
 
@@ -97,35 +105,20 @@ class Connection:
             kept.append(self._ffi.new("char[]", str(value).encode()))
             return kept[-1]
 
-        fields = self._ffi.new(
-            "mdc_configuration *",
-            {
-                "is_client": configuration.is_client,
-                "certificate": text(configuration.certificate),
-                "key": text(configuration.key),
-                "alpn": text(configuration.alpn),
-                "server_name": text(configuration.server_name),
-                "congestion_control": text(configuration.congestion_control),
-                "qlog": text(configuration.qlog),
-                "experiment": text(configuration.experiment),
-                "multipath": 0 if configuration.max_paths == 1 else configuration.max_paths,
-                "max_data": configuration.max_data,
-                "max_stream_data": configuration.max_stream_data,
-                "idle_timeout_ms": round(configuration.idle_timeout_s * 1000),
-                "datagram_bytes": configuration.datagram_bytes,
-                "datagram_frame": configuration.datagram_frame,
-                "is_tunnel": configuration.is_tunnel,
-                "takes_turns": configuration.takes_turns,
-                "demoted": DEMOTED[configuration.demoted_paths],
-                "scheduler": {
-                    "kind": SCHEDULERS.get(configuration.scheduler, PLUGIN),
-                    "weights": configuration.all_weights,
-                },
-                "now": now // NS_PER_US,
+        fields = {
+            **{name: text(getattr(configuration, name)) for name in TEXTS},
+            **{name: getattr(configuration, name) for name in NUMBERS},
+            "multipath": 0 if configuration.max_paths == 1 else configuration.max_paths,
+            "idle_timeout_ms": round(configuration.idle_timeout_s * 1000),
+            "demoted": DEMOTED[configuration.demoted_paths],
+            "scheduler": {
+                "kind": SCHEDULERS.get(configuration.scheduler, PLUGIN),
+                "weights": configuration.all_weights,
             },
-        )
+            "now": now // NS_PER_US,
+        }
         error = self._ffi.new("char **")
-        made = self._lib.mdc_create(fields, error)
+        made = self._lib.mdc_create(self._ffi.new("mdc_configuration *", fields), error)
         if made == self._ffi.NULL:
             raise StackError(self._ffi.string(error[0]).decode())
         return made
@@ -134,17 +127,10 @@ class Connection:
 
     def connect(self, local: Address, remote: Address, now: int) -> None:
         """Begin the handshake from one address to another (a client's)."""
-        result = self._lib.mdc_connect(
-            self._endpoint, self.number(local), self.number(remote), now // NS_PER_US
-        )
-        self._check(result, "connect")
-
-    def receive(self, datagram: bytes, source: Address, destination: Address, now: int) -> None:
-        """Take a datagram that arrived; one that is not of QUIC is dropped silently."""
-        self.receive_all([(datagram, source, destination, 0)], now)
+        self._call("connect", self.number(local), self.number(remote), now // NS_PER_US)
 
     def receive_all(self, datagrams: Iterable[Received], now: int) -> None:
-        """Take datagrams that arrived, in this order."""
+        """Take datagrams that arrived, in this order; those not of QUIC are dropped silently."""
         number, endpoint, receive = self.number, self._endpoint, self._lib.mdc_receive
         now_us = now // NS_PER_US
         for data, source, destination, ecn in datagrams:
@@ -171,15 +157,11 @@ class Connection:
             for offset, length, source, destination in MDC_DATAGRAM.iter_unpack(places)
         ]
 
-    def pointers(self) -> tuple[int, int, int, int]:
+    def pointers(self) -> list[int]:
         """Return pointers to the endpoint, its state, `mdc_receive` and `mdc_send`, for C."""
-        names = ("mdc_receive", "mdc_send")
-        functions = (self._ffi.addressof(self._lib, name) for name in names)
-        endpoint, state, receive, send = (
-            int(self._ffi.cast("uintptr_t", part))
-            for part in (self._endpoint, self._state, *functions)
-        )
-        return endpoint, state, receive, send
+        functions = (self._ffi.addressof(self._lib, f"mdc_{name}") for name in ("receive", "send"))
+        parts = (self._endpoint, self._state, *functions)
+        return [int(self._ffi.cast("uintptr_t", part)) for part in parts]
 
     def next_timeout(self) -> int | None:
         """Return when to call `datagrams` next (ns) if nothing happens before, None for never."""
@@ -244,28 +226,20 @@ class Connection:
 
     def write(self, stream_id: int, data: bytes, *, end_stream: bool = False) -> None:
         """Send bytes on a stream."""
-        result = self._lib.mdc_write(self._endpoint, stream_id, data, len(data), end_stream)
-        self._check(result, "write")
+        self._call("write", stream_id, data, len(data), end_stream)
 
     def write_repeated(self, stream_id: int, block: bytes, size_bytes: int) -> None:
         """Send a block again and again, `size_bytes` of it, and end the stream."""
-        if id(block) not in self._kept:
-            self._kept[id(block)] = self._ffi.from_buffer(block)
-        kept = self._kept[id(block)]
-        result = self._lib.mdc_write_pattern(
-            self._endpoint, stream_id, self._ffi.cast("uint8_t *", kept), len(block), size_bytes
-        )
-        self._check(result, "write_repeated")
+        kept = self._kept.setdefault(id(block), self._ffi.from_buffer("uint8_t[]", block))
+        self._call("write_pattern", stream_id, kept, len(block), size_bytes)
 
     def stop_sending(self, stream_id: int, error: int = 0) -> None:
         """Ask the peer to give a stream up (RFC 9000, section 19.5)."""
-        result = self._lib.mdc_stop_sending(self._endpoint, stream_id, error)
-        self._check(result, "stop_sending")
+        self._call("stop_sending", stream_id, error)
 
     def reset_stream(self, stream_id: int, error: int = 0) -> None:
         """Give a stream up: nothing more of it is sent (RFC 9000, section 19.4)."""
-        result = self._lib.mdc_reset_stream(self._endpoint, stream_id, error)
-        self._check(result, "reset_stream")
+        self._call("reset_stream", stream_id, error)
 
     def send_datagram(self, data: bytes) -> None:
         """Send bytes in a DATAGRAM frame (RFC 9221), at once as congestion control lets them.
@@ -273,8 +247,7 @@ class Connection:
         Raises:
             StackError: they are too many for a packet, or the peer takes none.
         """
-        result = self._lib.mdc_send_datagram(self._endpoint, data, len(data))
-        self._check(result, "send_datagram")
+        self._call("send_datagram", data, len(data))
 
     @property
     def waiting_datagrams(self) -> int | None:
@@ -291,10 +264,7 @@ class Connection:
             StackError: multipath was not negotiated, there are too many paths, or the peer has
                 not given connection identifiers for another.
         """
-        result = self._lib.mdc_open_path(
-            self._endpoint, self.number(local), self.number(remote), now // NS_PER_US
-        )
-        self._check(result, "open_path")
+        self._call("open_path", self.number(local), self.number(remote), now // NS_PER_US)
 
     def abandon_path(self, path_id: int, now: int) -> None:
         """Give a path up for good (PATH_ABANDON).
@@ -302,8 +272,7 @@ class Connection:
         Raises:
             StackError: it is not there, or it is the last one.
         """
-        result = self._lib.mdc_abandon_path(self._endpoint, path_id, 0, now // NS_PER_US)
-        self._check(result, "abandon_path")
+        self._call("abandon_path", path_id, 0, now // NS_PER_US)
 
     def set_path_status(self, path_id: int, *, backup: bool, now: int) -> None:
         """Tell the peer to use a path only when no other is there, or as any other.
@@ -311,8 +280,7 @@ class Connection:
         Raises:
             StackError: it is not there.
         """
-        result = self._lib.mdc_set_path_status(self._endpoint, path_id, backup, now // NS_PER_US)
-        self._check(result, "set_path_status")
+        self._call("set_path_status", path_id, backup, now // NS_PER_US)
 
     def paths(self) -> list[PathStatistics]:
         """Return the paths that there are now, validated or not."""
@@ -339,10 +307,7 @@ class Connection:
 
     def close(self, now: int, error: int = 0, reason: str = "") -> None:
         """End the connection in order (RFC 9000, section 10.2)."""
-        result = self._lib.mdc_close(
-            self._endpoint, error, reason.encode() or self._ffi.NULL, now // NS_PER_US
-        )
-        self._check(result, "close")
+        self._call("close", error, reason.encode() or self._ffi.NULL, now // NS_PER_US)
 
     @property
     def ended(self) -> bool:
@@ -355,10 +320,12 @@ class Connection:
 
     def _number(self, address: Address) -> int:
         number: int = self._lib.mdc_address(self._endpoint, address[0].encode(), address[1])
-        self._check(min(number, 0), f"address {address[0]}")
+        if number < 0:
+            raise StackError(f"{self.stack.name} refused address {address[0]}")
         self._addresses[number] = address
         return number
 
-    def _check(self, result: int, what: str) -> None:
-        if result:
+    def _call(self, what: str, *arguments: object) -> None:
+        """Call a function of `stack.h`; StackError: it did not return 0."""
+        if result := getattr(self._lib, f"mdc_{what}")(self._endpoint, *arguments):
             raise StackError(f"{self.stack.name} refused {what} (error {result:#x})")

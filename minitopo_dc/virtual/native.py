@@ -185,8 +185,9 @@ class NativeHost(EndHost):
         lib, ffi, flows = self._native.lib, library().ffi, self._native.flows
         self._in_c = endpoint = cast("StackEndpoint[Any]", self.endpoint)
         self._pointer = lib.network_host(self._native.pointer, self._native.handle(self))
-        number = endpoint.number
-        pointers = (ffi.cast("void *", pointer) for pointer in endpoint.pointers())
+        connection = endpoint.session.connection
+        number = connection.number
+        pointers = (ffi.cast("void *", pointer) for pointer in connection.pointers())
         lib.host_endpoint(self._pointer, *pointers)
         for (source, destination), flow in self._flows.items():
             self._ways[source, destination] = flows[flow]
@@ -225,5 +226,5 @@ class NativeHost(EndHost):
         return to_c(moment)
 
     def _tell_due(self) -> None:
-        due = to_c(self._in_c.due)
-        self._native.lib.host_due(self._pointer, due, self._in_c.ended)
+        session = self._in_c.session
+        self._native.lib.host_due(self._pointer, to_c(session.due), session.ended)

@@ -18,6 +18,7 @@ from minitopo_dc.runners.addresses import request_headers
 from minitopo_dc.runners.aioquic.connection import TIMER_MARGIN_NS, AioquicConnection
 from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
 from minitopo_dc.runners.sans_io.session import MarkedSession, Pipe
+from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion
 from minitopo_dc.workloads.exchange import Client, Content, End, Request, Server
 
 LOW_WATER_BYTES = 1024 * 1024
@@ -132,6 +133,17 @@ def _tell(end: End, event: H3Event, now: int) -> None:
         end.end(event.stream_id, now)
 
 
+def congestion_of(recovery: Any) -> Congestion:
+    """Return what a `QuicPacketRecovery` knows of congestion; that of aioquic 0.8 has it, too."""
+    threshold = recovery._cc.ssthresh
+    return Congestion(
+        recovery.congestion_window,
+        recovery.bytes_in_flight,
+        "" if threshold is None else threshold,
+        f"{recovery._rtt_smoothed * 1000:.3f}",
+    )
+
+
 class AioquicClient(ClientSession):
     """A client over HTTP/3, or over bare streams where its workload asks for them."""
 
@@ -175,6 +187,11 @@ class AioquicServer(ServerSession):
     def describe(self) -> dict[str, Any]:
         """Return nothing: nothing is negotiated."""
         return {}
+
+    def congestion(self) -> Congestion:
+        """Read from aioquic's own fields: it shows them in qlog only."""
+        connection = self.connection
+        return congestion_of(connection.quic._loss) if connection.has_begun else NO_CONGESTION
 
     def _make_pipe(self, marked: MarkedSession | None) -> Pipe:
         made = self.connection

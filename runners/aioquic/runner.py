@@ -8,9 +8,8 @@ describes it, and the authors' changes to it (section 6.1).
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
@@ -24,7 +23,6 @@ from minitopo_dc.runners.quic import (
     server_options,
 )
 from minitopo_dc.runners.sans_io.runner import Role, StackRunner
-from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.workloads import Measurement
 
 if TYPE_CHECKING:  # who only asks which runners there are need not wait for aioquic
@@ -161,12 +159,6 @@ class QuicRunner(StackRunner):
             return "aioquic is not installed (pip install aioquic)"
         return None
 
-    def virtual(self) -> VirtualTransport | None:
-        """Return both ends for the virtual clock, as aioquic takes time as an argument."""
-        from minitopo_dc.runners.aioquic.virtual import AioquicPair  # noqa: PLC0415 (aioquic)
-
-        return partial(AioquicPair, self)
-
     def sessions(self) -> tuple[type[ClientSession], type[ServerSession]]:
         """Return the ends over HTTP/3."""
         from minitopo_dc.runners.aioquic.http3 import (  # noqa: PLC0415 (aioquic)
@@ -194,6 +186,9 @@ class QuicRunner(StackRunner):
 
     def seed(self, value: int) -> None:
         """Do nothing: aioquic draws identifiers and keys, on which no time depends."""
+
+    def check_negotiated(self, server: Mapping[str, Any], control: str, *, multipath: bool) -> None:
+        """Do nothing: nothing is negotiated."""
 
     def read(self, transfer: Transfer) -> Measurement:
         """Return the client's report, after a check of what arrived."""

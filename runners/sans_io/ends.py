@@ -23,6 +23,7 @@ from minitopo_dc.quic.events import (
 )
 from minitopo_dc.runners.sans_io.path_manager import PathKeeper, PathLog
 from minitopo_dc.runners.sans_io.session import MarkedSession, Pipe, Session
+from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion
 from minitopo_dc.workloads import Workload
 from minitopo_dc.workloads.exchange import Client, Request, Server, WrongAnswer
 from minitopo_dc.workloads.path_reports import PathSample
@@ -206,6 +207,14 @@ class ServerSession(Session):
             "multipath": self.ready.multipath,
             "congestion_control": self.ready.congestion_control,
         }
+
+    def congestion(self) -> Congestion:
+        """Return the congestion of the first path; a stack tells no threshold."""
+        path = next(iter(self.connection.paths()), None)
+        if path is None:
+            return NO_CONGESTION
+        rtt = "" if path.smoothed_rtt_ms is None else f"{path.smoothed_rtt_ms:.3f}"
+        return Congestion(path.cwnd_bytes, path.in_flight_bytes, "", rtt)
 
     def _timeout(self) -> float:
         if self.ended or self.ready is None:

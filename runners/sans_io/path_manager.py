@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
 
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.quic.connection import Connection, StackError
@@ -19,18 +19,6 @@ REOPEN_NS = NS_PER_S
 """How soon a path that a stack has given up, as nothing came back on it, is opened again. The
 project's: draft-ietf-quic-multipath leaves it to the endpoints. 1 s is the first probe timeout of a
 path whose round trip is not known (RFC 9002, section 6.2.2)."""
-
-
-class _Paths(NamedTuple):
-    """The planned and the existing paths, by leg."""
-
-    wanted: Mapping[int, str]
-    """The status of each leg that is to have a path."""
-    there: Mapping[int, PathStatistics]
-
-    @property
-    def working(self) -> list[int]:
-        return [leg for leg, path in self.there.items() if path.validated and leg in self.wanted]
 
 
 class PathKeeper:
@@ -110,12 +98,18 @@ class PathKeeper:
             self._next_change = next(self._changes, None)
         self._retry = None
         there = self._current_paths()
-        paths = _Paths(self._now_wanted(there, now), there)
-        for leg in paths.wanted:
-            if leg not in paths.there:
+        wanted = self._now_wanted(there, now)
+        working = {leg: path for leg, path in there.items() if path.validated and leg in wanted}
+        for leg in wanted:
+            if leg not in there:
                 self._open(leg, now)
-        self._abandon(paths, now)
-        self._set_status(paths, now)
+        for leg in there.keys() - wanted.keys():
+            self._abandon(there[leg], now, is_last=not working)
+        alone = all(wanted[leg] == "backup" for leg in working)
+        for leg, path in working.items():
+            backup = wanted[leg] == "backup" and not alone
+            if path.backup != backup:
+                self._connection.set_path_status(path.path_id, backup=backup, now=now)
 
     def _now_wanted(self, there: Mapping[int, PathStatistics], now: int) -> Mapping[int, str]:
         """Return the legs of `_wanted`, but others of the plan's first ones not before it says."""
@@ -151,22 +145,12 @@ class PathKeeper:
         except StackError:
             self._try_again(now + RETRY_NS)
 
-    def _abandon(self, paths: _Paths, now: int) -> None:
-        for leg in paths.there.keys() - paths.wanted.keys():
-            if not paths.working:
-                self._try_again(now + RETRY_NS)
-                continue
-            try:
-                self._connection.abandon_path(paths.there[leg].path_id, now)
-            except StackError:
-                self._try_again(now + RETRY_NS)
-
-    def _set_status(self, paths: _Paths, now: int) -> None:
-        alone = all(paths.wanted[leg] == "backup" for leg in paths.working)
-        for leg in paths.working:
-            path, backup = paths.there[leg], paths.wanted[leg] == "backup" and not alone
-            if path.backup != backup:
-                self._connection.set_path_status(path.path_id, backup=backup, now=now)
+    def _abandon(self, path: PathStatistics, now: int, *, is_last: bool) -> None:
+        with suppress(StackError):
+            if not is_last:
+                self._connection.abandon_path(path.path_id, now)
+                return
+        self._try_again(now + RETRY_NS)
 
     def _try_again(self, at: int) -> None:
         self._retry = at if self._retry is None else min(self._retry, at)

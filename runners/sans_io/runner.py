@@ -115,14 +115,6 @@ def idle_timeout_s(workload: Workload) -> float:
     return IDLE_TIMEOUT_S + ((workload.lasts_s or 0) if has_keys else 0)
 
 
-def path_limit(addresses: int) -> int:
-    """Return how many paths a connection with so many addresses may have, `MAX_PATHS` at most.
-
-    With fewer than 2 there is no multipath. A schedule may use few of many addresses.
-    """
-    return min(addresses, MAX_PATHS)
-
-
 class StackRunner(DatagramRunner):
     """QUIC on one path, with one stack on both sides; a subclass has its name and its `library`."""
 
@@ -184,7 +176,8 @@ class StackRunner(DatagramRunner):
             alpn=ALPN,
             server_name=SERVER_NAME,
             congestion_control=congestion_control(transfer.congestion_control),
-            max_paths=path_limit(len(self.addresses(transfer))),
+            # A schedule may use few of many addresses.
+            max_paths=min(len(self.addresses(transfer)), MAX_PATHS),
             max_data=options.max_data,
             max_stream_data=options.max_stream_data,
             datagram_bytes=options.max_datagram_bytes,
@@ -223,8 +216,27 @@ class StackRunner(DatagramRunner):
         server.pop(PATHS)
         server.pop("path_samples")
         several = self.multipath and len(self.addresses(transfer)) > 1
-        check_negotiated(server, transfer.congestion_control, multipath=several)
+        self.check_negotiated(server, transfer.congestion_control, multipath=several)
         return replace(measured, details={**measured.details, **server})
+
+    def check_negotiated(self, server: Mapping[str, Any], control: str, *, multipath: bool) -> None:
+        """Check that a connection had what was asked for.
+
+        Args:
+            server: what `ServerSession.describe` said of the server's end.
+            control: the congestion control asked for.
+            multipath: whether paths were.
+
+        Raises:
+            TransferFailed: it had something else.
+        """
+        if server.get("quic_version") is None:
+            raise TransferFailed("the server saw no connection")
+        used = server["congestion_control"]
+        if used != congestion_control(control):
+            raise TransferFailed(f"the connection used congestion control {used}, not {control}")
+        if server["multipath"] != multipath:
+            raise TransferFailed("multipath was not negotiated")
 
     def path_options(self, transfer: Transfer) -> PathOptions:
         """Return a transfer's options, those of paths with their defaults."""
@@ -237,26 +249,6 @@ class StackRunner(DatagramRunner):
     def addresses(self, transfer: Transfer) -> tuple[str, ...]:
         """Return the client's address of each leg that is used, in order."""
         return transfer.client_addresses if self.multipath else transfer.client_addresses[:1]
-
-
-def check_negotiated(server: dict[str, Any], control: str, *, multipath: bool) -> None:
-    """Check that a connection had what was asked for.
-
-    Args:
-        server: what `ServerSession.describe` said of the server's end.
-        control: the congestion control asked for.
-        multipath: whether paths were.
-
-    Raises:
-        TransferFailed: it had something else.
-    """
-    if server.get("quic_version") is None:
-        raise TransferFailed("the server saw no connection")
-    used = server["congestion_control"]
-    if used != congestion_control(control):
-        raise TransferFailed(f"the connection used congestion control {used}, not {control}")
-    if server["multipath"] != multipath:
-        raise TransferFailed("multipath was not negotiated")
 
 
 class MultipathStackRunner(StackRunner):

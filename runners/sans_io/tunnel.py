@@ -34,7 +34,6 @@ from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
 from minitopo_dc.runners.sans_io.runner import (
     NUMBER_BYTES,
     TUNNEL_BYTES,
-    check_negotiated,
     congestion_control,
 )
 from minitopo_dc.runners.sans_io.session import Session
@@ -369,7 +368,8 @@ class TunnelPair(StackPair):
         """
         measured = super().measure()
         negotiated = self._inner[1].describe()
-        super()._check(negotiated, multipath=False)
+        control = self._flow.congestion_control
+        self._runner.check_negotiated(negotiated, control, multipath=False)
         details = {
             "congestion_control": negotiated["congestion_control"],
             "tunnel_congestion_control": measured.details["congestion_control"],
@@ -394,9 +394,6 @@ class TunnelPair(StackPair):
         if client.is_tunnel:
             client = replace(client, datagram_frame=ANY_DATAGRAM)
         return Connection(client, flow.client_host.now), Connection(server, flow.server_host.now)
-
-    def _check(self, negotiated: dict[str, Any], *, multipath: bool) -> None:
-        check_negotiated(negotiated, self._control, multipath=multipath)
 
     @property
     def _control(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.quic.connection import Connection, StackError
@@ -11,7 +11,7 @@ from minitopo_dc.runners.addresses import SIMULATED
 from minitopo_dc.runners.base import Transfer, TransferFailed, read_report
 from minitopo_dc.runners.quic import QuicOptions, server_options
 from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession, client_of, server_of
-from minitopo_dc.runners.sans_io.runner import StackRunner, check_negotiated
+from minitopo_dc.runners.sans_io.runner import StackRunner
 from minitopo_dc.runners.sans_io.session import MarkedSession, Session
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
@@ -116,21 +116,18 @@ class StackPair:
             report[PATHS] = [path.values() for path in self.server.session.paths.reports()]
         measured = read_report(report, flow.workload)
         several = flow.paths is not None and len(flow.client_addresses) > 1
-        self._check(negotiated, multipath=several)
+        self._runner.check_negotiated(negotiated, self._control, multipath=several)
         return measured
 
-    def _check(self, negotiated: dict[str, Any], *, multipath: bool) -> None:
-        """Check what the connection over the legs had."""
-        check_negotiated(negotiated, self._flow.congestion_control, multipath=multipath)
+    @property
+    def _control(self) -> str:
+        """Return the congestion control of the connection over the legs."""
+        return self._flow.congestion_control
 
     def congestion(self) -> Congestion:
-        """Return the congestion of a connection with one path; a stack tells no threshold."""
-        found = () if self._flow.paths is not None else self.server.session.connection.paths()
-        if not found:
-            return NO_CONGESTION
-        path = found[0]
-        rtt = "" if path.smoothed_rtt_ms is None else f"{path.smoothed_rtt_ms:.3f}"
-        return Congestion(path.cwnd_bytes, path.in_flight_bytes, "", rtt)
+        """Return the congestion of a connection with one path."""
+        several = self._flow.paths is not None
+        return NO_CONGESTION if several else self.server.session.congestion()
 
     def path_samples(self) -> Sequence[PathSample]:
         """Return samples of several paths: each now, and as it opened or closed since."""
@@ -190,24 +187,6 @@ class StackEndpoint(Generic[AnySession]):
     def in_c(self) -> bool:
         """Return whether C can drive it, as all of it is one connection."""
         return self.session.connection.in_c and self.session.marked is None
-
-    @property
-    def due(self) -> int | None:
-        """Return when `resume` is to be called whatever arrives (ns), None for never."""
-        return self.session.due
-
-    @property
-    def ended(self) -> bool:
-        """Return whether the connection is over."""
-        return self.session.ended
-
-    def pointers(self) -> tuple[int, int, int, int]:
-        """Return where the connection is in memory."""
-        return self.session.connection.pointers()
-
-    def number(self, address: Address) -> int:
-        """Return the connection's number of an address."""
-        return self.session.connection.number(address)
 
     def resume(self, now: int, *, has_events: bool) -> int | None:
         """Do as `step` does, with what arrived read already."""

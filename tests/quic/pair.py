@@ -144,7 +144,7 @@ class Pair:
             _, _, source, destination, data = heapq.heappop(self._queue)
             end = self.server if destination == SERVER else self.client
             arrived = self.network.as_it_arrives(data)
-            end.connection.receive(arrived, source, destination, self.now)
+            end.connection.receive_all([(arrived, source, destination, 0)], self.now)
         self.send()
         self.client.react(answers=False)
         self.server.react(answers=True)

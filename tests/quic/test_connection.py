@@ -176,9 +176,11 @@ def test_what_is_not_of_quic_does_nothing(make_pair: MakePair) -> None:
                 (pair.server, CLIENTS[0], SERVER),
             ):
                 garbage = bytes((number * 7 + index * 13) % 256 for index in range(number * 7))
-                end.connection.receive(garbage, source, own, pair.now)
+                end.connection.receive_all([(garbage, source, own, 0)], pair.now)
             pair.step(pair.now + 10**8)
-        pair.server.connection.receive(bytes(4000), CLIENTS[0], SERVER, pair.now)  # too large
+        pair.server.connection.receive_all(
+            [(bytes(4000), CLIENTS[0], SERVER, 0)], pair.now
+        )  # too large
         assert pair.wait_for(stream) == content(200_000)
 
 
@@ -186,7 +188,8 @@ def test_a_server_of_garbage_has_no_connection(files: Certificate, stack: Stack)
     _, configuration = configurations(files, stack)
     server = Connection(configuration, BEGIN)
     for size in (0, 1, 20, 1200, 1500):
-        server.receive(b"\xc0\0\0\0\1" + bytes(size), CLIENTS[0], SERVER, BEGIN)
+        data = b"\xc0\0\0\0\1" + bytes(size)
+        server.receive_all([(data, CLIENTS[0], SERVER, 0)], BEGIN)
         server.datagrams(BEGIN)
     assert server.ended
     assert server.paths() == []

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from minitopo_dc.runners.aioquic.connection import TIMER_MARGIN_NS, seconds
-from minitopo_dc.runners.aioquic.virtual import congestion_of
+from minitopo_dc.runners.aioquic.http3 import congestion_of
 from minitopo_dc.runners.base import read_report
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from minitopo_dc.runners.aioquic.connection import seconds
 from minitopo_dc.runners.aioquic.runner import QuicRunner
-from minitopo_dc.runners.aioquic.virtual import AioquicPair
+from minitopo_dc.runners.sans_io.virtual import StackPair
 from minitopo_dc.runners.virtual import VirtualFlow
 from minitopo_dc.virtual.host import EndHost
 from minitopo_dc.virtual.network import START_NS, Flow, LoopTimer, Packet, VirtualLoop
@@ -34,7 +34,7 @@ class Pair:
         client_host, server_host = (EndHost(self.loop, [flow], cpu_ns=0) for flow in (there, back))
         there.deliver, back.deliver = server_host.receive, client_host.receive
         there.enter = back.enter = self._forward
-        self._ends = AioquicPair(
+        self._ends = StackPair(
             QuicRunner(),
             VirtualFlow(
                 workload=workload,
