@@ -16,10 +16,10 @@ Sitaraman, Sparacio, MMSys 2018).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from minitopo_dc.errors import InputError
-from minitopo_dc.media.abr import AbrAlgorithm, AbrView, DownloadProgress, SegmentDownload
+from minitopo_dc.media.abr import AbrAlgorithm, AbrView, DownloadProgress
 from minitopo_dc.media.video import SegmentedVideo
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
@@ -316,15 +316,11 @@ class Player:
 
     def _complete(self, running: _Running, now: int) -> None:
         assert running.first_ns is not None
-        request, since = running.request, running.since_ns
-        kbit = request.size_bytes * 8 / 1000
+        download = self._progress(running, now)
         # A segment in one packet takes no time beyond its latency; 1 us keeps the rate finite.
         transfer_s = max(1e-6, (now - running.first_ns) / NS_PER_S)
-        self._estimate.add(kbit, transfer_s, (running.first_ns - since) / NS_PER_S)
-        level_s = self._picture.level_ns / NS_PER_S
-        self._abr.downloaded(
-            SegmentDownload(request.quality, (now - since) / NS_PER_S, None, level_s)
-        )
+        self._estimate.add(download.kbit, transfer_s, download.latency_s)
+        self._abr.downloaded(download)
         self._done += 1
         self._running = None
         is_last = self._done == self._count
@@ -362,9 +358,7 @@ class Player:
 
     def _abandon(self, running: _Running, lower: int, now: int) -> Cancel:
         self._check_quality(lower)
-        elapsed_s = (now - running.since_ns) / NS_PER_S
-        level_s = self._picture.level_ns / NS_PER_S
-        self._abr.downloaded(SegmentDownload(running.request.quality, elapsed_s, lower, level_s))
+        self._abr.downloaded(replace(self._progress(running, now), abandoned_to=lower))
         segment = self.segments[-1]
         segment.abandoned += 1
         segment.wasted_bytes += running.received

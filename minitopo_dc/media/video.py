@@ -51,65 +51,45 @@ STALL_WEIGHT_KBPS = 3000.0
 """What 1 s of stall or of startup costs, per s: "balanced" of Yin et al. (mu and mu_s)."""
 
 
-@dataclass(frozen=True, slots=True)
-class VideoSession:
-    """A session as its viewer saw it.
+def session_measures(
+    segment_s: float,
+    bitrates_kbps: Sequence[float],
+    least_kbps: float,
+    *,
+    startup_s: float,
+    stall_s: float,
+) -> dict[str, float]:
+    """Return the measures of a session as its viewer saw it.
 
-    Attributes:
+    The stalls' ratio is of the time after the first picture. The linear QoE, "balanced", is the
+    mean over segments: Yin et al., "A Control-Theoretic Approach for Dynamic Adaptive Video
+    Streaming over HTTP" (SIGCOMM 2015), equation 5. Sabre's score is utility over time, less 5
+    times the share of time in stalls; time counts from the first request on, and a segment's
+    utility is BOLA's.
+
+    Args:
         segment_s: how long each segment plays.
         bitrates_kbps: of the segments, as they were played.
         least_kbps: the bitrate of the lowest quality.
         startup_s: until the first picture.
         stall_s: how long the picture stood still after it.
     """
-
-    segment_s: float
-    bitrates_kbps: Sequence[float]
-    least_kbps: float
-    startup_s: float
-    stall_s: float
-
-    @property
-    def mean_kbps(self) -> float:
-        """Return the mean bitrate of the segments in kbit/s."""
-        return sum(self.bitrates_kbps) / len(self.bitrates_kbps)
-
-    @property
-    def changes_kbps(self) -> list[float]:
-        """Return by how much the bitrate changed (kbit/s), up or down, for each change."""
-        steps = (abs(after - before) for before, after in pairwise(self.bitrates_kbps))
-        return [step for step in steps if step]
-
-    @property
-    def content_s(self) -> float:
-        """Return for how many s all segments play."""
-        return len(self.bitrates_kbps) * self.segment_s
-
-    @property
-    def stall_ratio(self) -> float:
-        """Return the share of time after the first picture in which it stood still."""
-        return self.stall_s / (self.content_s + self.stall_s)
-
-    @property
-    def linear_qoe_kbps(self) -> float:
-        """Return the linear QoE, "balanced", as the mean over segments in kbit/s.
-
-        Yin et al., "A Control-Theoretic Approach for Dynamic Adaptive Video Streaming over HTTP"
-        (SIGCOMM 2015), equation 5.
-        """
-        lost = STALL_WEIGHT_KBPS * (self.stall_s + self.startup_s)
-        total = sum(self.bitrates_kbps) - sum(self.changes_kbps) - lost
-        return total / len(self.bitrates_kbps)
-
-    @property
-    def score(self) -> float:
-        """Return Sabre's score: utility over time, less 5 times the share of time in stalls.
-
-        Time counts from the first request on; a segment's utility is BOLA's.
-        """
-        seconds = self.startup_s + self.content_s + self.stall_s
-        utility = sum(math.log(bitrate / self.least_kbps) for bitrate in self.bitrates_kbps)
-        return utility * self.segment_s / seconds - GAMMA_P * self.stall_s / seconds
+    steps = (abs(after - before) for before, after in pairwise(bitrates_kbps))
+    changes = [step for step in steps if step]
+    count, total, content_s = len(bitrates_kbps), sum(bitrates_kbps), len(bitrates_kbps) * segment_s
+    qoe = (total - sum(changes) - STALL_WEIGHT_KBPS * (stall_s + startup_s)) / count
+    seconds = startup_s + content_s + stall_s
+    utility = sum(math.log(bitrate / least_kbps) for bitrate in bitrates_kbps)
+    return {
+        "startup_s": startup_s,
+        "stall_s": stall_s,
+        "stall_ratio": stall_s / (content_s + stall_s),
+        "bitrate_mbps": total / count / 1000,
+        "switches": len(changes),
+        "change_mbps": sum(changes) / 1000,
+        "linear_qoe_mbps": qoe / 1000,
+        "sabre_score": utility * segment_s / seconds - GAMMA_P * stall_s / seconds,
+    }
 
 
 MIN_BYTES = 24

@@ -141,6 +141,8 @@ class Workload(Settings):
     """Set by the decorator `workload`."""
     columns: ClassVar[tuple[Column, ...]]
     """What its table holds, beside the bytes of each leg."""
+    more_measures: ClassVar[tuple[str, ...]] = ()
+    """The names of further numbers in `details`."""
     figure: ClassVar[RowsFigure | None] = None
     """None: what the client received over time."""
     has_goodput: ClassVar[bool] = True
@@ -200,7 +202,7 @@ class Workload(Settings):
     @property
     def reported_measures(self) -> tuple[str, ...]:
         """Return the names of the numbers that `details`, or a program, gives of it."""
-        return tuple(column.measure for column in self.columns)
+        return (*(column.measure for column in self.columns), *self.more_measures)
 
     def obstacle(self, legs: int) -> str | None:  # noqa: ARG002 (a hook)
         """Return why it cannot be asked for over `legs` legs, None when it can."""

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.media.video import Frames
@@ -60,14 +60,25 @@ network gets it 29 s later, as the pauses between attempts double (RFC 9002, 6.2
 class Sending:
     """The sender of one direction, which sends each frame when it is due."""
 
-    def __init__(self, workload: Realtime, connection: Streams, first_ns: int) -> None:
-        """Take the connection, and when the first frame is captured."""
+    def __init__(
+        self,
+        workload: Realtime,
+        connection: Streams | Requests | Answers,
+        first_ns: int,
+        stream: int | None = None,
+    ) -> None:
+        """Take the connection, and when the first frame is captured.
+
+        Over HTTP all frames have the one `stream` of a request, which ends with the last of them.
+        """
         self._plan, self._delivery = workload.plan, workload.delivery
-        self._connection = connection
-        self._first_ns = first_ns
+        # Over HTTP nothing but `write` is called.
+        self._connection = cast("Streams", connection)
+        self._first_ns, self._ends = first_ns, stream is not None
         self._marks = workload.key_frame_dscp is not None
         self._next = 0
-        self._only_streams: dict[bool, int] = {}  # by whether they are marked
+        # By whether they are marked.
+        self._only_streams: dict[bool, int] = {} if stream is None else {False: stream}
         self._deadline = round(workload.deadline_ms * NS_PER_MS) if workload.reset_late else None
         self._open: dict[int, int] = {}  # streams by their frames, while they may become late
 
@@ -107,7 +118,8 @@ class Sending:
             return
         if marked not in self._only_streams:
             self._only_streams[marked] = connection.open(unidirectional=True, marked=marked)
-        connection.write(self._only_streams[marked], data)
+        is_last = number == len(self._plan.sizes_bytes) - 1
+        connection.write(self._only_streams[marked], data, end=self._ends and is_last)
 
     def _pieces(self, number: int) -> Iterator[bytes]:
         size, captured = self._plan.sizes_bytes[number], self._captured(number)
@@ -161,33 +173,6 @@ class Receiving:
             self.received_ns.setdefault(number, now)
 
 
-class OneStream:
-    """A request's body or an answer, which has all frames of a direction: nothing else is sent."""
-
-    def __init__(self, connection: Requests | Answers, stream: int, frames: int) -> None:
-        """Take the connection, the stream, and how many frames there are."""
-        self._connection = connection
-        self._stream = stream
-        self._left = frames
-
-    def open(self, *, unidirectional: bool, marked: bool = False) -> int:  # noqa: ARG002
-        """Return the number of the only stream."""
-        return self._stream
-
-    def write(self, stream: int, data: bytes, *, end: bool = False) -> None:  # noqa: ARG002
-        """Send a frame; the stream ends with the last one."""
-        self._left -= 1
-        self._connection.write(stream, data, end=not self._left)
-
-    def reset(self, stream: int) -> None:
-        """Raise NotImplementedError: other frames are on the stream."""
-        raise NotImplementedError
-
-    def send_datagram(self, data: bytes, *, marked: bool = False) -> None:
-        """Raise NotImplementedError: HTTP has no datagrams."""
-        raise NotImplementedError
-
-
 class CallClient(Client, ABC):
     """The client's end of a call, from connecting to the server's report."""
 
@@ -209,8 +194,7 @@ class CallClient(Client, ABC):
         self._ready = now
         self._begin(self._workload.model_dump_json(exclude_defaults=True).encode())
         self._over = now + self._workload.plan.due_ns(self._workload.frames - 1) + PATIENCE_NS
-        if (connection := self._upward()) is not None:
-            self._sending = Sending(self._workload, connection, now)
+        self._sending = self._upward(now)
         self.on_time(now)
 
     @abstractmethod
@@ -218,8 +202,8 @@ class CallClient(Client, ABC):
         """Tell the server of the call, which is JSON."""
 
     @abstractmethod
-    def _upward(self) -> Streams | None:
-        """Return what sends frames up, None if none are to be sent."""
+    def _upward(self, now: int) -> Sending | None:
+        """Return what sends frames up from now on, None if none are to be sent."""
 
     def on_time(self, now: int) -> None:
         """Send what is due, and act at the call's end."""
@@ -290,8 +274,9 @@ class StreamCallClient(CallClient):
         stream = self._connection.open(unidirectional=False)
         self._connection.write(stream, GREETING + call, end=True)
 
-    def _upward(self) -> Streams | None:
-        return self._connection if "up" in self._workload.directions else None
+    def _upward(self, now: int) -> Sending | None:
+        has_up = "up" in self._workload.directions
+        return Sending(self._workload, self._connection, now) if has_up else None
 
     def _conclude(self, now: int) -> None:
         # Only the server knows of frames up.
@@ -348,10 +333,9 @@ class RequestCallClient(CallClient):
             length = sum(workload.plan.sizes_bytes)
             self._up = self._connection.request("POST", UP, length=length)
 
-    def _upward(self) -> Streams | None:
-        if self._up is None:
-            return None
-        return OneStream(self._connection, self._up, self._workload.frames)
+    def _upward(self, now: int) -> Sending | None:
+        up = self._up
+        return None if up is None else Sending(self._workload, self._connection, now, up)
 
     def _conclude(self, now: int) -> None:
         self._is_over = now >= self._over
@@ -491,8 +475,7 @@ class RequestCallServer(CallServer):
             self._connection.answer(stream, HTTPStatus.BAD_REQUEST)
             return
         self._connection.begin(stream)
-        one = OneStream(self._connection, stream, workload.frames)
-        self._sending = Sending(workload, one, now)
+        self._sending = Sending(workload, self._connection, now, stream)
         self._sending.on_time(now)
 
 

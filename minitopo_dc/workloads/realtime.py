@@ -60,6 +60,10 @@ class Realtime(Workload):
         lines=("up",),
         words={"up": {0: "down", 1: "up"}},
     )
+    more_measures: ClassVar[tuple[str, ...]] = (
+        *("frames", "frame_delay_mean_ms", "frame_delay_max_ms", "late_frames"),
+        *("reset_frames", "bytes_in_time"),
+    )
     has_goodput: ClassVar[bool] = False
     bare_streams: ClassVar[bool] = True
 
@@ -96,12 +100,6 @@ class Realtime(Workload):
     def lasts_s(self) -> float | None:
         """Return the time (s) to the last frame, and for it to arrive."""
         return self.duration_s + PATIENCE_S
-
-    @property
-    def reported_measures(self) -> tuple[str, ...]:
-        """Return the names of the numbers in `details`."""
-        more = ("frames", "frame_delay_mean_ms", "frame_delay_max_ms", "late_frames")
-        return (*super().reported_measures, *more, "reset_frames", "bytes_in_time")
 
     @cached_property
     def plan(self) -> Frames:

@@ -61,6 +61,7 @@ class RequestResponse(Workload):
         Column("delay_p95_ms", "95th\npercentile\nms"),
         Column("delay_max_ms", "longest\ndelay\nms"),
     )
+    more_measures: ClassVar[tuple[str, ...]] = ("requests", "delay_mean_ms")
     figure: ClassVar[RowsFigure | None] = DELAYS
     has_goodput: ClassVar[bool] = False
 
@@ -98,11 +99,6 @@ class RequestResponse(Workload):
     def lasts_s(self) -> float | None:
         """Return the time (s) to the last request, and for the answers to come."""
         return (self.requests - 1) * self.interval_s + self.patience_s
-
-    @property
-    def reported_measures(self) -> tuple[str, ...]:
-        """Return the names of the numbers in `details`."""
-        return (*super().reported_measures, "requests", "delay_mean_ms")
 
     def make_client(self, connection: Requests) -> Client:
         """Return the client, which sends them at their times."""

@@ -51,6 +51,7 @@ class UnderLoad(RequestResponse):
     figure: ClassVar[RowsFigure | None] = replace(
         DELAYS, lines=("phase",), words={"phase": dict(enumerate(PHASES))}
     )
+    more_measures: ClassVar[tuple[str, ...]] = ("requests", "answered", "loaded_mean_ms")
     takes_turns: ClassVar[bool] = True
 
     request_bytes: Content = 1
@@ -80,12 +81,6 @@ class UnderLoad(RequestResponse):
     def size_bytes(self) -> int:
         """Return 0, as time decides how much the load is."""
         return 0
-
-    @property
-    def reported_measures(self) -> tuple[str, ...]:
-        """Return the names of the numbers in `details`."""
-        names = (column.measure for column in self.columns)
-        return (*names, "requests", "answered", "loaded_mean_ms")
 
     def make_client(self, connection: Requests) -> Client:
         """Return the client, which has both on its connection."""

@@ -17,14 +17,9 @@ from minitopo_dc.fields.ranges import Seconds, SecondsOrNone
 from minitopo_dc.files import parse_json, read_text
 from minitopo_dc.installation import shipped
 from minitopo_dc.media.abr import abr_names, make_abr
-from minitopo_dc.media.player import (
-    Cancel,
-    Player,
-    SegmentRequest,
-    Wait,
-)
+from minitopo_dc.media.player import Cancel, Player, SegmentRequest, Wait
 from minitopo_dc.media.video import SegmentedVideo as Content
-from minitopo_dc.media.video import VideoSession
+from minitopo_dc.media.video import session_measures
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from minitopo_dc.workloads.base import (
     Column,
@@ -136,6 +131,10 @@ class Video(Workload):
         y_label="bitrate of the segment (Mbit/s)",
         title="Quality of each segment",
     )
+    more_measures: ClassVar[tuple[str, ...]] = (
+        *("segments", "stall_ratio", "change_mbps", "segment_p99_s", "sabre_score"),
+        *("abandoned", "wasted_bytes"),
+    )
     has_goodput: ClassVar[bool] = False
 
     video: str = "movie"
@@ -169,12 +168,6 @@ class Video(Workload):
     def lasts_s(self) -> float | None:
         """Return about how long it plays (s); stalls come beside it."""
         return self.duration_s
-
-    @property
-    def reported_measures(self) -> tuple[str, ...]:
-        """Return the names of the numbers in `details`."""
-        more = ("segments", "stall_ratio", "change_mbps", "segment_p99_s", "sabre_score")
-        return (*super().reported_measures, *more, "abandoned", "wasted_bytes")
 
     def make_client(self, connection: Requests) -> Client:
         """Return the player's client; InputError as `content`."""
@@ -224,27 +217,20 @@ class Video(Workload):
         """Return the numbers of the session, as its viewer saw it."""
         rows, content = measured.rows, self.content
         bitrates = content.bitrates_kbps
-        seen = VideoSession(
-            segment_s=content.segment_s,
-            bitrates_kbps=[bitrates[round(_number(row, "quality"))] for row in rows],
-            least_kbps=bitrates[0],
+        seen = session_measures(
+            content.segment_s,
+            [bitrates[round(_number(row, "quality"))] for row in rows],
+            bitrates[0],
             startup_s=float(measured.details["startup_s"]),
             stall_s=math.fsum(_number(row, "stall_s") for row in rows),
         )
         times = sorted(_number(row, "done_s") - _number(row, "requested_s") for row in rows)
         return {
             "segments": len(rows),
-            "startup_s": seen.startup_s,
             "stalls": sum(_number(row, "stall_s") > 0 for row in rows),
-            "stall_s": seen.stall_s,
-            "stall_ratio": seen.stall_ratio,
-            "bitrate_mbps": seen.mean_kbps / 1000,
-            "switches": len(seen.changes_kbps),
-            "change_mbps": sum(seen.changes_kbps) / 1000,
+            **seen,
             "segment_p95_s": nearest_rank(times, 0.95),
             "segment_p99_s": nearest_rank(times, 0.99),
-            "linear_qoe_mbps": seen.linear_qoe_kbps / 1000,
-            "sabre_score": seen.score,
             "abandoned": sum(_number(row, "abandoned") for row in rows),
             "wasted_bytes": sum(_number(row, "wasted_bytes") for row in rows),
         }

@@ -15,7 +15,6 @@ from minitopo_dc.media.abr import (
     AbrChoice,
     AbrView,
     DownloadProgress,
-    SegmentDownload,
     abr_algorithm,
     abr_names,
     make_abr,
@@ -29,9 +28,9 @@ from minitopo_dc.media.player import (
 )
 from minitopo_dc.media.video import (
     SegmentedVideo,
-    VideoSession,
     even_frames,
     freezes_s,
+    session_measures,
 )
 from minitopo_dc.registry import UnknownNameError
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
@@ -49,7 +48,7 @@ class Told(AbrAlgorithm):
         super().__init__(VIDEO, 8.0)
         self.choice, self.lower = AbrChoice(quality, wait_s), lower
         self.views: list[AbrView] = []
-        self.heard: list[SegmentDownload | float] = []
+        self.heard: list[DownloadProgress | float] = []
 
     def choose(self, view: AbrView) -> AbrChoice:
         self.views.append(view)
@@ -58,7 +57,7 @@ class Told(AbrAlgorithm):
     def abandon(self, progress: DownloadProgress) -> int | None:  # noqa: ARG002
         return self.lower
 
-    def downloaded(self, download: SegmentDownload) -> None:
+    def downloaded(self, download: DownloadProgress) -> None:
         self.heard.append(download)
 
     def waited(self, seconds: float) -> None:
@@ -251,16 +250,13 @@ def test_a_freeze_is_a_gap_of_three_means_or_of_150_ms_more_than_the_mean(
     assert freezes_s(arrivals) == pytest.approx(frozen)
 
 
-SEEN = VideoSession(
-    2.0, (1000.0, 3000.0, 3000.0, 1000.0), least_kbps=1000.0, startup_s=0.5, stall_s=1.5
-)
-
-
 def test_a_session_s_quality_is_by_the_formulas() -> None:
-    assert SEEN.changes_kbps == [2000.0, 2000.0]
-    assert SEEN.stall_ratio == pytest.approx(1.5 / 9.5)  # of the time behind the first picture
-    assert SEEN.linear_qoe_kbps == pytest.approx((8000 - 4000 - 3000 * 2.0) / 4)
-    assert SEEN.score == pytest.approx((2 * math.log(3) * 2.0 - 5 * 1.5) / 10.0)
+    played = 1000.0, 3000.0, 3000.0, 1000.0
+    seen = session_measures(2.0, played, 1000.0, startup_s=0.5, stall_s=1.5)
+    assert (seen["switches"], seen["change_mbps"]) == (2, 4.0)
+    assert seen["stall_ratio"] == pytest.approx(1.5 / 9.5)  # of the time behind the first picture
+    assert seen["linear_qoe_mbps"] == pytest.approx((8 - 4 - 3 * 2.0) / 4)
+    assert seen["sabre_score"] == pytest.approx((2 * math.log(3) * 2.0 - 5 * 1.5) / 10.0)
 
 
 GOOD = {

@@ -17,7 +17,7 @@ import pytest
 from minitopo_dc.media.abr import AbrAlgorithm, make_abr
 from minitopo_dc.media.abr.rules import Throughput
 from minitopo_dc.media.player import Player
-from minitopo_dc.media.video import SegmentedVideo, VideoSession
+from minitopo_dc.media.video import SegmentedVideo, session_measures
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.video import read_video
 from tests.media.fluid import Decision, FluidNetwork, play, read_network
@@ -74,12 +74,12 @@ def session(recorded: Recorded, *, ask_again: bool = True) -> tuple[Player, list
     return player, play(player, FluidNetwork(periods))
 
 
-def numbers(player: Player) -> VideoSession:
+def numbers(player: Player) -> dict[str, float]:
     assert player.started_ns is not None
-    return VideoSession(
-        segment_s=player.video.segment_s,
-        bitrates_kbps=[player.video.bitrates_kbps[each.quality] for each in player.segments],
-        least_kbps=player.video.bitrates_kbps[0],
+    return session_measures(
+        player.video.segment_s,
+        [player.video.bitrates_kbps[each.quality] for each in player.segments],
+        player.video.bitrates_kbps[0],
         startup_s=player.started_ns / NS_PER_S,
         stall_s=sum(each.stall_ns for each in player.segments) / NS_PER_S,
     )
@@ -109,12 +109,15 @@ def test_each_request_is_sabres_at_the_same_time_to_the_millisecond_it_prints(
 
 @each_recorded
 def test_bitrate_stalls_changes_and_score_are_those_that_sabre_sums_up(recorded: Recorded) -> None:
-    seen, text = numbers(session(recorded)[0]), recorded.text()
+    player, text = session(recorded)[0], recorded.text()
+    seen, content_s = numbers(player), SEGMENTS * player.video.segment_s
     # Its "time average played bitrate": startup and stalls count as 0.
-    seconds = seen.startup_s + seen.content_s + seen.stall_s
-    assert seen.mean_kbps * seen.content_s / seconds == pytest.approx(recorded.kbps, abs=0.05)
-    assert seen.stall_s == pytest.approx(recorded.stall_s, abs=0.005)
-    for words, value in (("time average score", seen.score), ("change", sum(seen.changes_kbps))):
+    kbit = 1000 * seen["bitrate_mbps"] * content_s
+    seconds = seen["startup_s"] + content_s + seen["stall_s"]
+    assert kbit / seconds == pytest.approx(recorded.kbps, abs=0.05)
+    assert seen["stall_s"] == pytest.approx(recorded.stall_s, abs=0.005)
+    change_kbps = 1000 * seen["change_mbps"]
+    for words, value in (("time average score", seen["sabre_score"]), ("change", change_kbps)):
         printed = re.search(rf"{words}: ([\d.]+)", text)
         assert printed is not None
         assert value == pytest.approx(float(printed[1]), abs=1e-5)
@@ -142,5 +145,5 @@ def test_to_keep_to_the_lower_quality_of_an_abandonment_spares_the_stall_of_aski
     keeping, fewer = session(recorded, ask_again=False)
     assert len(many) - SEGMENTS == 155
     assert len(fewer) - SEGMENTS < 40
-    assert numbers(asking).stall_s > 60
-    assert numbers(keeping).stall_s == 0
+    assert numbers(asking)["stall_s"] > 60
+    assert numbers(keeping)["stall_s"] == 0

@@ -50,7 +50,7 @@ class AbrChoice:
 
 @dataclass(frozen=True, slots=True)
 class DownloadProgress:
-    """The progress of a download that has not ended.
+    """A download that goes on, or has just ended, complete or given up.
 
     Attributes:
         quality: what was asked for.
@@ -58,7 +58,8 @@ class DownloadProgress:
         received_kbit: of it so far.
         elapsed_s: since it was asked for.
         latency_s: of it, until the first byte.
-        buffer_s: what there is to be played.
+        buffer_s: what there is to be played, without it.
+        abandoned_to: a lower quality, for which it was given up; None: it was not.
     """
 
     quality: int
@@ -67,23 +68,7 @@ class DownloadProgress:
     elapsed_s: float
     latency_s: float
     buffer_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentDownload:
-    """A download that has ended, complete or given up.
-
-    Attributes:
-        quality: what was asked for.
-        elapsed_s: how long it took.
-        abandoned_to: a lower quality, for which it was given up; None: it is complete.
-        buffer_s: what there was to be played at its end, without itself.
-    """
-
-    quality: int
-    elapsed_s: float
-    abandoned_to: int | None
-    buffer_s: float
+    abandoned_to: int | None = None
 
 
 class AbrAlgorithm(ABC):
@@ -101,7 +86,7 @@ class AbrAlgorithm(ABC):
     def choose(self, view: AbrView) -> AbrChoice:
         """Return the quality of the next segment; it is asked for once for each segment."""
 
-    def downloaded(self, download: SegmentDownload) -> None:  # noqa: B027 (a hook)
+    def downloaded(self, download: DownloadProgress) -> None:  # noqa: B027 (a hook)
         """Take note of a download that has ended."""
 
     def waited(self, seconds: float) -> None:  # noqa: B027 (a hook)

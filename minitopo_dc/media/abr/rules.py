@@ -24,7 +24,6 @@ from minitopo_dc.media.abr import (
     AbrChoice,
     AbrView,
     DownloadProgress,
-    SegmentDownload,
     abr_algorithm,
 )
 from minitopo_dc.media.video import GAMMA_P, SegmentedVideo
@@ -292,7 +291,7 @@ class BolaE(AbrAlgorithm):
     def _at_most(self, seconds: float) -> None:
         self._placeholder_s = min(self._placeholder_s, max(0.0, seconds))
 
-    def downloaded(self, download: SegmentDownload) -> None:
+    def downloaded(self, download: DownloadProgress) -> None:
         """Keep the placeholder between what the quality asks for and what it allows."""
         self._last = download.quality
         objective, level_s = self._objective, download.buffer_s
