@@ -17,6 +17,7 @@ from minitopo_dc.trace.model import (
     Trace,
     resample,
 )
+from minitopo_dc.units import NS_PER_MS
 
 _SECOND = 1_000_000_000
 _WINDOW = 100_000_000
@@ -73,7 +74,11 @@ def trace_info(trace: Trace) -> TraceInfo:
     shares = ((end - start) / rates.duration_ns for start, end in spans)
     weighted = sorted(zip(rates.rates_bps, shares, strict=True))
     mean = rates.cumulative_nbit()[-1] / rates.duration_ns
-    steps = Steps.of(trace)
+    _, lengths = step_lengths(trace)
+    if isinstance(trace, OpportunityTrace):
+        equal_times = len(trace.times_ms) - len(set(trace.times_ms))
+    else:
+        equal_times = trace.source.equal_times if trace.source else 0
     square = sum(weight * (rate - mean) ** 2 for rate, weight in weighted)
     return TraceInfo(
         name=trace.name,
@@ -86,45 +91,29 @@ def trace_info(trace: Trace) -> TraceInfo:
         changes=sum(a != b for a, b in pairwise(rates.rates_bps)),
         zero_share=math.fsum(weight for rate, weight in weighted if rate == 0),
         autocorrelation_1s=autocorrelation(trace, 1),
-        step_median_s=steps.median_ns / _SECOND,
-        step_min_s=steps.shortest_ns / _SECOND,
-        step_max_s=steps.longest_ns / _SECOND,
-        gaps=steps.gaps,
-        equal_times=steps.equal_times,
+        step_median_s=median_low(lengths) / _SECOND,
+        step_min_s=min(lengths) / _SECOND,
+        step_max_s=max(lengths) / _SECOND,
+        gaps=gaps_in(trace, lengths),
+        equal_times=equal_times,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """The steps of a trace in ns; `longest_at_ns` is when the longest one begins."""
+def step_lengths(trace: Trace | DelayTrace) -> tuple[Sequence[int], list[int]]:
+    """Return when the steps of a trace begin, and how long they last, in ns."""
+    if isinstance(trace, OpportunityTrace):
+        times = (time * NS_PER_MS for time in dict.fromkeys((0, *trace.times_ms)))
+        starts: Sequence[int] = tuple(times)[:-1]
+    else:
+        starts = trace.times_ns
+    return starts, [end - start for start, end in pairwise((*starts, trace.duration_ns))]
 
-    median_ns: int
-    shortest_ns: int
-    longest_ns: int
-    longest_at_ns: int
-    gaps: int
-    equal_times: int
 
-    @classmethod
-    def of(cls, trace: Trace | DelayTrace) -> Steps:
-        """Return the steps of a trace."""
-        if not isinstance(trace, OpportunityTrace):
-            starts = trace.times_ns
-            equal_times = trace.source.equal_times if trace.source else 0
-        else:
-            starts = tuple(time * 1_000_000 for time in dict.fromkeys((0, *trace.times_ms)))[:-1]
-            equal_times = len(trace.times_ms) - len(set(trace.times_ms))
-        lengths = [end - start for start, end in pairwise((*starts, trace.duration_ns))]
-        middle, longest = median_low(lengths), max(lengths)
-        gaps = sum(length > GAP_STEPS * middle for length in lengths)
-        return cls(
-            median_ns=middle,
-            shortest_ns=min(lengths),
-            longest_ns=longest,
-            longest_at_ns=starts[lengths.index(longest)],
-            gaps=0 if isinstance(trace, OpportunityTrace) else gaps,
-            equal_times=equal_times,
-        )
+def gaps_in(trace: Trace | DelayTrace, lengths: Sequence[int]) -> int:
+    """Return how many steps are gaps; between opportunities nothing passes, so they have none."""
+    longest = GAP_STEPS * median_low(lengths)
+    is_gap = not isinstance(trace, OpportunityTrace)
+    return is_gap and sum(length > longest for length in lengths)
 
 
 def doubts(trace: Trace | DelayTrace) -> str | None:
@@ -132,19 +121,23 @@ def doubts(trace: Trace | DelayTrace) -> str | None:
 
     None if nothing does.
     """
+    reasons: list[str] = []
     if isinstance(trace, OpportunityTrace):
-        bits = len(trace.times_ms) * OPPORTUNITY_BYTES * 8
-        mean = most = bits * _SECOND / trace.duration_ns
+        mean = most = len(trace.times_ms) * OPPORTUNITY_BYTES * 8 * _SECOND / trace.duration_ns
         source = Source("opportunities of 1,500 bytes at times in ms")
     else:
         values = trace.delays_ns if isinstance(trace, DelayTrace) else trace.rates_bps
         mean, most = _mean(trace.times_ns, values, trace.duration_ns), max(values)
         source = trace.source or Source("rates")
+        reasons += source.notes
+    shown = f"{significant(mean / 1e6)} Mbit/s"
     if isinstance(trace, DelayTrace):
-        shown, size = f"{significant(mean / 1e6)} ms one way", _long(most)
-    else:
-        shown, size = f"{significant(mean / 1e6)} Mbit/s", _fast(most)
-    reasons = [*source.notes, *size, *_reasons(trace.duration_ns, Steps.of(trace))]
+        shown = f"{significant(mean / 1e6)} ms one way"
+        if most > MAX_DELAY_NS:
+            reasons.append(f"a delay of {significant(most / _SECOND)} s")
+    elif most > MAX_BPS:
+        reasons.append(f"a capacity of {significant(most / 1e9)} Gbit/s")
+    reasons += _doubts_of_time(trace)
     if not reasons:
         return None
     return (
@@ -159,23 +152,15 @@ def _mean(times: Sequence[int], values: Sequence[int], duration: int) -> float:
     return sum(value * (end - start) for start, end, value in spans) / duration
 
 
-def _fast(most_bps: float) -> Iterator[str]:
-    if most_bps > MAX_BPS:
-        yield f"a capacity of {significant(most_bps / 1e9)} Gbit/s"
-
-
-def _long(most_ns: float) -> Iterator[str]:
-    if most_ns > MAX_DELAY_NS:
-        yield f"a delay of {significant(most_ns / _SECOND)} s"
-
-
-def _reasons(duration_ns: int, steps: Steps) -> Iterator[str]:
-    if duration_ns < SHORTEST_NS:
-        yield f"as short as {significant(duration_ns / 1e6)} ms"
-    if steps.gaps:
-        at, length = (significant(ns / _SECOND) for ns in (steps.longest_at_ns, steps.longest_ns))
-        ratio = significant(steps.longest_ns / steps.median_ns)
-        which = "a gap" if steps.gaps == 1 else f"{steps.gaps} gaps, the longest"
+def _doubts_of_time(trace: Trace | DelayTrace) -> Iterator[str]:
+    if trace.duration_ns < SHORTEST_NS:
+        yield f"as short as {significant(trace.duration_ns / 1e6)} ms"
+    starts, lengths = step_lengths(trace)
+    if gaps := gaps_in(trace, lengths):
+        longest = max(lengths)
+        at, length = (significant(ns / _SECOND) for ns in (starts[lengths.index(longest)], longest))
+        ratio = significant(longest / median_low(lengths))
+        which = "a gap" if gaps == 1 else f"{gaps} gaps, the longest"
         yield (
             f"{which} of {length} s ({ratio} median steps) from {at} s on, over which the value "
             "before holds"

@@ -30,8 +30,6 @@ EMBEDDED = REPOSITORY / "traces"
 MEASURED = (
     Path(os.environ.get("MINITOPO_DC_TRACES", REPOSITORY.parent / "shared" / "traces")) / "raca4g"
 )
-NAMES = [recipe.name for recipe in RECIPES]
-DRIVE_NAMES = [recipe.name for recipe in DRIVES]
 
 needs_measured = pytest.mark.skipif(
     not MEASURED.is_dir(), reason=f"no measured traces: {MEASURED} (MINITOPO_DC_TRACES) is missing"
@@ -40,7 +38,7 @@ needs_measured = pytest.mark.skipif(
 
 def test_the_recipes_make_the_embedded_files_byte_by_byte(tmp_path: Path) -> None:
     write_embedded(tmp_path)
-    for name in (*NAMES, *DRIVE_NAMES):
+    for name in (*RECIPES, *DRIVES):
         made = (tmp_path / f"{name}.csv").read_text()
         assert made == (EMBEDDED / f"{name}.csv").read_text()
 
