@@ -118,8 +118,10 @@ class Registry(Generic[T]):
         """
         enter(self._what, self._found, name, thing)
 
-    def adding(self, name: str) -> Callable[[Added], Added]:
+    def adding(self, name: str, attribute: str | None = None) -> Callable[[Added], Added]:
         """Return a decorator that registers what it gets under a name, and leaves it as it is.
+
+        But for the `attribute`, if one is given, in which the thing then has the name.
 
         Raises:
             ValueError: the name is taken by another thing.
@@ -127,6 +129,8 @@ class Registry(Generic[T]):
 
         def register(thing: Any) -> Any:
             self.add(name, thing)
+            if attribute is not None:
+                setattr(thing, attribute, name)
             return thing
 
         return register

@@ -193,8 +193,11 @@ def run(
     *,
     directory: Path | None = None,
     environment: Mapping[str, str] | None = None,
-) -> None:
+) -> str:
     """Run a program, in a directory and with additions to the environment if they are given.
+
+    Returns:
+        what it printed.
 
     Raises:
         BuildError: it failed; with what it said of errors, else its last words.
@@ -205,6 +208,7 @@ def run(
         said = [line.strip() for line in words if "error" in line.lower()] or words[-3:]
         end = f"exit code {done.returncode}"
         raise BuildError(f"{what}: {' | '.join(said[:3]) or end}")
+    return done.stdout
 
 
 def _done(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:

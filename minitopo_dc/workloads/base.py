@@ -232,13 +232,7 @@ def workload(kind: str) -> Callable[[AnyWorkload], AnyWorkload]:
     Raises:
         ValueError: there is another workload of this name.
     """
-
-    def register(cls: AnyWorkload) -> AnyWorkload:
-        _WORKLOADS.add(kind, cls)
-        cls.kind = kind
-        return cls
-
-    return register
+    return _WORKLOADS.adding(kind, "kind")
 
 
 def workload_names() -> tuple[str, ...]:

@@ -74,7 +74,7 @@ class Download(Workload):
     def failure(self, measured: Measurement) -> str | None:
         """Return an error if bytes are missing or the client stopped before its time, else None."""
         received, status = measured.bytes_received, measured.details.get("status")
-        if status not in (None, 0, 200):  # 0: stopped before the answer came
+        if status not in (None, 0, 200):  # 0: a program's, stopped before the answer came
             return f"client got status {status}, not 200"
         digest = measured.details.get("sha256")
         if digest and digest != content_sha256(received):
@@ -113,7 +113,7 @@ class DownloadClient(Client):
         self._connection = connection
         self._deadline = math.inf
         self._content = Received()
-        self._status = 0
+        self._status: dict[str, int] = {}  # HTTP/0.9 has none
         self._stopped_s: float | None = None  # in place of completion_s: its time was over before
         self._first_byte_s: float | None = None
 
@@ -130,7 +130,7 @@ class DownloadClient(Client):
 
     def headers(self, stream: int, status: int, now: int) -> None:  # noqa: ARG002
         """Note the status, which is judged at the end."""
-        self._status = status
+        self._status = {"status": status}
         self._note_first(now)
         self.only_receives = True
 
@@ -166,7 +166,7 @@ class DownloadClient(Client):
         content = self._content
         return {
             **super().report(),
-            "status": self._status,
+            **self._status,
             "sha256": content_sha256(content.size_bytes) if content.is_right else "",
             "stopped_s": self._stopped_s,
             "first_byte_s": self._first_byte_s,

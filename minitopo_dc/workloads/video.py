@@ -285,7 +285,7 @@ class VideoClient(Client):
         self._connected = False
         self._wake: float = math.inf
         self._numbers: dict[int, int] = {}  # of requests, by their streams
-        self._arriving: dict[int, tuple[SegmentRequest, Received]] = {}
+        self._arriving: tuple[int, SegmentRequest, Received] | None = None  # on which stream
 
     def connected(self, now: int) -> None:
         """Ask for the first segment."""
@@ -308,17 +308,17 @@ class VideoClient(Client):
         Raises:
             WrongAnswer: it is not what was asked for.
         """
-        number = self._numbers[stream]
         self.outcome.bytes_received += len(data)
-        if number not in self._arriving:  # given up
+        if self._arriving is None or self._arriving[0] != stream:  # given up
             return
-        request, received = self._arriving[number]
+        _, request, received = self._arriving
         received.take(data)
         if not received.is_right or received.size_bytes > request.size_bytes:
-            raise WrongAnswer(f"request {number} was answered with other bytes than those sent")
-        self._player.arrived(number, len(data), now)
+            words = "was answered with other bytes than those sent"
+            raise WrongAnswer(f"request {request.number} {words}")
+        self._player.arrived(request.number, len(data), now)
         if received.size_bytes == request.size_bytes:
-            del self._arriving[number]
+            self._arriving = None
 
     def end(self, stream: int, now: int) -> None:  # noqa: ARG002
         """Check that an answer that has ended is complete.
@@ -326,15 +326,14 @@ class VideoClient(Client):
         Raises:
             WrongAnswer: it has fewer bytes than were asked for.
         """
-        number = self._numbers[stream]
-        if number in self._arriving:
-            request, received = self._arriving[number]
+        if self._arriving is not None and self._arriving[0] == stream:
+            _, request, received = self._arriving
             sizes = f"{received.size_bytes} bytes, not {request.size_bytes}"
-            raise WrongAnswer(f"request {number} was answered with {sizes}")
+            raise WrongAnswer(f"request {request.number} was answered with {sizes}")
 
     def reset(self, stream: int, now: int) -> None:
         """Refuse that the server gives an answer up that was not cancelled."""
-        if self._numbers.get(stream) in self._arriving:
+        if self._arriving is not None and self._arriving[0] == stream:
             super().reset(stream, now)
 
     def on_time(self, now: int) -> None:
@@ -347,9 +346,9 @@ class VideoClient(Client):
             if isinstance(action, SegmentRequest):
                 self._ask(action)
             elif isinstance(action, Cancel):
-                del self._arriving[action.number]
-                streams = {number: stream for stream, number in self._numbers.items()}
-                self._connection.cancel(streams[action.number])
+                assert self._arriving is not None  # it is what the player gives up
+                self._connection.cancel(self._arriving[0])
+                self._arriving = None
             elif not self.ended:
                 self.outcome.completion_s = self._since_start(now)
                 self.ended = True
@@ -377,4 +376,4 @@ class VideoClient(Client):
     def _ask(self, request: SegmentRequest) -> None:
         stream = self._connection.request("GET", f"/bytes/{request.size_bytes}")
         self._numbers[stream] = request.number
-        self._arriving[request.number] = (request, Received())
+        self._arriving = stream, request, Received()

@@ -41,13 +41,11 @@ def seconds(moment: int) -> float:
 class TimedTrace(QuicLoggerTrace):
     """One connection's events; aioquic's own class reads the machine's clock."""
 
-    def __init__(self, *, is_client: bool, odcid: bytes, clock: Callable[[], int]) -> None:
-        super().__init__(is_client=is_client, odcid=odcid)
-        self._clock = clock
+    clock: Callable[[], int]
 
     def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
         """Add an event to the log."""
-        time_ms = self.encode_time(seconds(self._clock()))
+        time_ms = self.encode_time(seconds(self.clock()))
         self._events.append({"data": data, "name": f"{category}:{event}", "time": time_ms})
 
 
@@ -62,7 +60,8 @@ class ConnectionLog(QuicLogger):
 
     def start_trace(self, is_client: bool, odcid: bytes) -> QuicLoggerTrace:
         """Start the log of a connection (aioquic's hook)."""
-        trace = TimedTrace(is_client=is_client, odcid=odcid, clock=self._clock)
+        trace = TimedTrace(is_client=is_client, odcid=odcid)
+        trace.clock = self._clock
         self._traces.append(trace)
         return trace
 

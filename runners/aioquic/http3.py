@@ -150,10 +150,6 @@ class AioquicClient(ClientSession):
     connection: AioquicConnection
     margin_ns: ClassVar[int] = TIMER_MARGIN_NS
 
-    def report(self) -> dict[str, Any]:
-        """Return what the client has seen until now."""
-        return self.client.report()
-
     def _make_pipe(self, marked: MarkedSession | None) -> Pipe:
         made = self.connection
         return Http3Pipe(made) if made.has_http else super()._make_pipe(marked)

@@ -14,11 +14,11 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, Self
 
-from minitopo_dc.quic.connection import Datagram, StackError
+from minitopo_dc.quic.connection import Datagram, Received, StackError
 from minitopo_dc.quic.events import Address
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.base import Transfer, get_runner
@@ -69,10 +69,9 @@ class Sockets:
         """DSCPs of all datagrams from an address, or to one."""
         self._receive_buffer, self._ecn = receive_buffer, ecn
         self._by_address: dict[Address, socket.socket] = {}
-        self._addresses: dict[socket.socket, Address] = {}
         for host in hosts:
             self.add(host, port)
-        self._first = next(iter(self._addresses))
+        self._first = self.all[0]
 
     def add(self, host: str, port: int = 0) -> Address:
         """Bind another socket; return its address."""
@@ -83,7 +82,7 @@ class Sockets:
             use_ecn(udp, self._ecn)
         udp.bind((host, port))
         address: Address = udp.getsockname()[:2]
-        self._by_address[address], self._addresses[udp] = udp, address
+        self._by_address[address] = udp
         return address
 
     def __enter__(self) -> Self:
@@ -91,7 +90,7 @@ class Sockets:
 
     def __exit__(self, *_: object) -> None:
         """Close all of the sockets."""
-        for udp in self._addresses:
+        for udp in self.all:
             udp.close()
 
     @property
@@ -102,28 +101,22 @@ class Sockets:
     @property
     def all(self) -> list[socket.socket]:
         """Return all sockets, to wait for."""
-        return list(self._addresses)
+        return list(self._by_address.values())
 
     @property
     def drops(self) -> int:
         """Return how many datagrams the kernel dropped because a receive buffer was full."""
-        return sum(socket_drops(udp) for udp in self._addresses)
+        return sum(socket_drops(udp) for udp in self.all)
 
     @property
     def receive_buffer_bytes(self) -> int:
         """Return the receive buffer of each socket, as the kernel counts it."""
         return self._first.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
 
-    def receive(
-        self, readable: Iterable[socket.socket]
-    ) -> Iterator[tuple[bytes, Address, Address, int]]:
-        """Yield what waits in these sockets, up to `BATCH` datagrams of each.
-
-        That is payload, source, destination and code point.
-        """
-        for udp in readable:
-            own = self._addresses.get(udp)
-            if own is None:  # another one that was waited for
+    def receive(self, readable: Collection[socket.socket]) -> Iterator[Received]:
+        """Yield what waits in those that are readable, up to `BATCH` datagrams of each."""
+        for own, udp in self._by_address.items():
+            if udp not in readable:
                 continue
             batch = receive_with_ecn(udp) if self._ecn else receive_batch(udp)
             for data, source, *ecn in batch:
@@ -200,7 +193,7 @@ def _ask(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, An
         session.start(started_ns)
         sockets.send(session.drive(started_ns))
         drive(session, sockets, until=lambda: session.ended)
-        return session, session.report() | {
+        return session, session.client.report() | {
             "receive_buffer_bytes": sockets.receive_buffer_bytes,
             "socket_drops": sockets.drops,
             "started_ns": started_ns,
@@ -272,7 +265,7 @@ def _server_report(session: ServerSession, sockets: Sockets) -> dict[str, Any]:
         "server_datagrams_sent": sockets.sent,
         "server_datagrams_received": sockets.received,
         "server_socket_drops": sockets.drops,
-        PATHS: [path.values() for path in session.paths.reports()],
+        PATHS: session.paths.reports(),
         "path_samples": [asdict(sample) for sample in session.take_samples()],
     }
 

@@ -77,12 +77,6 @@ class ClientSession(Session):
         self._paths.start(now)
         self._set_due()
 
-    def report(self) -> dict[str, Any]:
-        """Return what the client has seen until now; HTTP/0.9 has no status."""
-        report = self.client.report()
-        report.pop("status", None)
-        return report
-
     def _timeout(self) -> float:
         if self._closing:
             return math.inf

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.quic.connection import Connection, StackError
@@ -174,40 +175,33 @@ class PathLog:
         """Return the last row of a path that has gone, if it has had none."""
         return self.sample([replace(path, abandoned=True)], now)
 
-    def reports(self) -> list[PathReport]:
+    def reports(self) -> list[dict[str, Any]]:
         """Return the report of each path, in the order in which they were opened."""
-        return [self._known[path_id] for path_id in sorted(self._known)]
+        return [self._known[path_id].values() for path_id in sorted(self._known)]
 
     def _sample(self, path: PathStatistics, time_s: float) -> PathSample | None:
         leg = self._legs.get(path.remote[0])
         before = self._known.get(path.path_id)
         if leg is None or not (path.validated or before):
             return None
-        closed = before.closed_s if before else None
-        report = PathReport(
-            leg=leg,
-            opened_s=before.opened_s if before else time_s,
-            closed_s=time_s if path.abandoned and closed is None else closed,
+        before = before or PathReport(leg, time_s, None, 0)
+        self._known[path.path_id] = replace(
+            before,
+            closed_s=time_s if path.abandoned and before.closed_s is None else before.closed_s,
             bytes_sent=path.bytes_sent,
             bytes_received=path.bytes_received,
             packets_sent=path.packets_sent,
             packets_lost=path.packets_lost,
         )
-        self._known[path.path_id] = report
-        return _row(path, leg, time_s) if closed is None else None
-
-
-def _row(path: PathStatistics, leg: int, time_s: float) -> PathSample:
-    state: PathState = "closed" if path.abandoned else "backup" if path.backup else "open"
-    return PathSample(
-        time_s=time_s,
-        leg=leg,
-        path=path.path_id,
-        state=state,
-        cwnd_bytes=path.cwnd_bytes,
-        in_flight_bytes=path.in_flight_bytes,
-        smoothed_rtt_ms=path.smoothed_rtt_ms,
-        bytes_sent=path.bytes_sent,
-        bytes_acked=path.bytes_acknowledged,
-        packets_lost=path.packets_lost,
-    )
+        if before.closed_s is not None:
+            return None
+        state: PathState = "closed" if path.abandoned else "backup" if path.backup else "open"
+        return PathSample(
+            *(time_s, leg, path.path_id, state),
+            cwnd_bytes=path.cwnd_bytes,
+            in_flight_bytes=path.in_flight_bytes,
+            smoothed_rtt_ms=path.smoothed_rtt_ms,
+            bytes_sent=path.bytes_sent,
+            bytes_acked=path.bytes_acknowledged,
+            packets_lost=path.packets_lost,
+        )

@@ -210,14 +210,25 @@ class StackRunner(DatagramRunner):
         return read_report(last_json(transfer.client_output, "client"), transfer.workload)
 
     def read(self, transfer: Transfer) -> Measurement:
-        """Return the client's report, whose bytes are checked, and the server's facts."""
+        """Return the client's report, whose bytes are checked, and the server's facts.
+
+        With them is each of several paths, whose times count from time zero of the legs.
+        """
         measured = self.client_report(transfer)
         server = last_json(transfer.server_output, "server")
-        server.pop(PATHS)
-        server.pop("path_samples")
+        paths, samples = server.pop(PATHS), server.pop("path_samples")
         several = self.multipath and len(self.addresses(transfer)) > 1
         self.check_negotiated(server, transfer.congestion_control, multipath=several)
-        return replace(measured, details={**measured.details, **server})
+        measured = replace(measured, details={**measured.details, **server})
+        if not self.multipath:
+            return measured
+        begin_s = (transfer.begin_ns or 0) / NS_PER_S
+        paths = [_counted_from(begin_s, path, "opened_s", "closed_s") for path in paths]
+        return replace(
+            measured,
+            details={**measured.details, PATHS: paths},
+            path_samples=[PathSample(**_counted_from(begin_s, it, "time_s")) for it in samples],
+        )
 
     def check_negotiated(self, server: Mapping[str, Any], control: str, *, multipath: bool) -> None:
         """Check that a connection had what was asked for.
@@ -260,19 +271,6 @@ class MultipathStackRunner(StackRunner):
     takes_paths: ClassVar[bool] = True
     start_fields: ClassVar[tuple[str, ...]] = ("attempt_delay_ms", "others_after_kb")
     path_limit: ClassVar[int | None] = MAX_PATHS
-
-    def read(self, transfer: Transfer) -> Measurement:
-        """Return also each path, whose times count from time zero of the legs."""
-        measured = super().read(transfer)
-        server = last_json(transfer.server_output, "server")
-        begin_s = (transfer.begin_ns or 0) / NS_PER_S
-        paths = [_counted_from(begin_s, path, "opened_s", "closed_s") for path in server[PATHS]]
-        samples = (_counted_from(begin_s, each, "time_s") for each in server["path_samples"])
-        return replace(
-            measured,
-            details={**measured.details, PATHS: paths},
-            path_samples=[PathSample(**each) for each in samples],
-        )
 
 
 def _counted_from(begin_s: float, values: dict[str, Any], *times: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from heapq import heappop, heappush
 from http import HTTPStatus
 from itertools import count
@@ -136,7 +137,6 @@ class Relay:
         """Payloads that found the queue full."""
         self.inner = inner
         self.tunnel = tunnel
-        self._http: H3Connection | None = None
         self._stream = 0
         self._way, self._wire, self._queue = way, wire_ns, queue
         self._arriving: deque[tuple[int, bytes]] = deque()
@@ -144,22 +144,15 @@ class Relay:
         self._numbers = count() if reordering_ns else None
         self._reordering = PayloadReordering(reordering_ns)
 
-    @property
+    @cached_property
     def http(self) -> H3Connection:
-        """Return HTTP/3 of this end, which has begun."""
-        assert self._http is not None
-        return self._http
-
-    def begin(self) -> None:
-        """Send the settings of HTTP/3."""
+        """Return HTTP/3 of this end, which sends its settings when it is asked for first."""
         carrier = Http3Transport(self.tunnel, is_client=isinstance(self.inner, ClientSession))
         # Its switch for WebTransport is the one for HTTP Datagrams.
-        self._http = H3Connection(cast("QuicConnection", carrier), enable_webtransport=True)
+        return H3Connection(cast("QuicConnection", carrier), enable_webtransport=True)
 
     def answers(self, stream: int, data: bytes) -> Iterator[HeadersReceived]:
         """Yield the headers, of a request or an answer, that bytes of a stream complete."""
-        if self._http is None:  # a server's begins with the client's first bytes
-            self.begin()
         given = StreamDataReceived(data=data, end_stream=False, stream_id=stream)
         for event in self.http.handle_event(given):
             if isinstance(event, HeadersReceived):
@@ -235,7 +228,7 @@ class TunnelClient(Client):
 
     def connected(self, now: int) -> None:  # noqa: ARG002
         """Send the settings of HTTP/3, to which the UPF replies with its own."""
-        self._relay.begin()
+        self._http = self._relay.http
 
     def data(self, stream: int, data: bytes, now: int) -> None:
         """Ask for the tunnel when the UPF's settings are there, and begin when it is open.
@@ -249,7 +242,7 @@ class TunnelClient(Client):
             self._opened = now
             self._inner.start(now)
         # Extended CONNECT has to wait for the server's settings (RFC 9220, section 3).
-        if not self._requested and self._relay.http.received_settings is not None:
+        if not self._requested and self._http.received_settings is not None:
             self._requested = True
             request = [
                 *((":method", "CONNECT"), (":protocol", "connect-udp"), (":scheme", "https")),
@@ -257,7 +250,7 @@ class TunnelClient(Client):
                 ("capsule-protocol", "?1"),
             ]
             fields = [(name.encode(), value.encode()) for name, value in request]
-            self._relay.http.send_headers(self._relay.tunnel.open_stream(), fields)
+            self._http.send_headers(self._relay.tunnel.open_stream(), fields)
 
     def datagram(self, data: bytes, now: int) -> None:
         """Take what came in a DATAGRAM frame."""
@@ -281,7 +274,7 @@ class TunnelClient(Client):
     def report(self) -> dict[str, Any]:
         """Return the inner client's results, whose times begin with the inner connection."""
         opened = {} if self._opened is None else {"started_s": self._since_start(self._opened)}
-        return {**self._inner.report(), **opened}
+        return {**self._inner.client.report(), **opened}
 
 
 class TunnelServer(Server):
@@ -340,9 +333,7 @@ class TunnelPair(StackPair):
         ways, wires = ((target, addresses[0]), (proxy, target)), (0, flow.wire_ns)
         self._relays = client, server = [
             Relay(
-                end,
-                inner,
-                way,
+                *(end, inner, way),
                 wire_ns=wire,
                 queue=options.tunnel_queue,
                 reordering_ns=reordering_ns,

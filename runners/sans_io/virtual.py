@@ -106,14 +106,14 @@ class StackPair:
     def measure(self) -> Measurement:
         """Return the client's report, the server socket's drops and, if several, each path."""
         flow, negotiated = self._flow, self.server.session.describe()
-        report = self.client.session.report() | {
+        report = self.client.session.client.report() | {
             "receive_buffer_bytes": flow.client_host.receive_buffer_bytes,
             "socket_drops": flow.client_host.socket_drops,
             **negotiated,
             "server_socket_drops": flow.server_host.socket_drops,
         }
         if flow.paths is not None:
-            report[PATHS] = [path.values() for path in self.server.session.paths.reports()]
+            report[PATHS] = self.server.session.paths.reports()
         measured = read_report(report, flow.workload)
         several = flow.paths is not None and len(flow.client_addresses) > 1
         self._runner.check_negotiated(negotiated, self._control, multipath=several)

@@ -126,13 +126,7 @@ def abr_algorithm(name: str) -> Callable[[AnyAlgorithm], AnyAlgorithm]:
     Raises:
         ValueError: there is another algorithm of this name.
     """
-
-    def register(cls: AnyAlgorithm) -> AnyAlgorithm:
-        _ALGORITHMS.add(name, cls)
-        cls.name = name
-        return cls
-
-    return register
+    return _ALGORITHMS.adding(name, "name")
 
 
 def abr_names() -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -105,7 +104,7 @@ def _check_rust(environment: Mapping[str, str]) -> None:
     remedy = f"install Rust {oldest} or newer (https://rustup.rs), then: {EXTENSION.command}"
     if shutil.which("cargo", path=environment["PATH"]) is None:
         raise BuildError(f"no cargo on PATH: {remedy}")
-    words = _output(["rustc", "--version"], environment, "rustc does not run").split()
+    words = run(["rustc", "--version"], "rustc does not run", environment=environment).split()
     version = tuple(int(part) for part in words[1].split("-")[0].split(".")[:2])
     if version < OLDEST_RUST:
         raise BuildError(f"rustc is {words[1]}: {remedy}")
@@ -116,7 +115,7 @@ def _fetch(crate: Path, environment: Mapping[str, str]) -> Path:
     command = ["cargo", "metadata", "--locked", "--format-version", "1"]
     command += ["--manifest-path", str(crate / "Cargo.toml")]
     what = "cargo could not get the crates, once (is there a network?)"
-    packages = json.loads(_output(command, environment, what))["packages"]
+    packages = json.loads(run(command, what, environment=environment))["packages"]
     return next(Path(each["manifest_path"]).parent for each in packages if each["name"] == CRATE)
 
 
@@ -124,17 +123,3 @@ def _patch(source: Path, target: Path) -> None:
     shutil.copytree(source, target)
     command = ["patch", "--strip=1", "--batch", "--input", str(_HERE / PATCH)]
     run(command, f"{PATCH} does not fit these sources", directory=target)
-
-
-def _output(command: list[str], environment: Mapping[str, str], what: str) -> str:
-    done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **environment},
-    )
-    if done.returncode:
-        raise BuildError(f"{what}: {' '.join(done.stderr.split()[-30:])}")
-    return done.stdout

@@ -158,6 +158,9 @@ class Broken:
     def sendto(self, *_: object) -> None:
         raise OSError(self._reason, "no")
 
+    def close(self) -> None:
+        pass
+
 
 @pytest.fixture
 def peer() -> Iterator[socket.socket]:
@@ -170,6 +173,7 @@ def test_what_has_no_way_is_lost_and_ends_nothing(peer: socket.socket) -> None:
     with Sockets(LOOPBACK[:2]) as sockets:
         first, second = sockets.addresses
         sending: dict[object, object] = sockets._by_address  # type: ignore[assignment]
+        sockets.all[0].close()
         sending[first] = Broken(errno.ENETUNREACH)
         here = peer.getsockname()
         datagrams: list[Datagram] = [(b"lost", first, here), (b"sent", second, here)]
