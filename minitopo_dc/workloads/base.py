@@ -18,7 +18,6 @@ from minitopo_dc.workloads.exchange import (
     ContentServer,
     Requests,
     Server,
-    Streams,
 )
 from minitopo_dc.workloads.path_reports import PathSample
 
@@ -151,7 +150,7 @@ class Workload(Settings):
     takes_turns: ClassVar[bool] = False
     """Whether its streams take turns also where a stack would send the first one first."""
     bare_streams: ClassVar[bool] = False
-    """Whether its ends over QUIC are `make_stream_client` and `make_stream_server`."""
+    """Whether its ends get connections of QUIC without requests (`Streams`), where they can."""
 
     @classmethod
     def has_ends(cls) -> bool:
@@ -165,14 +164,6 @@ class Workload(Settings):
     def make_server(self, connection: Answers) -> Server:
         """Return its server's end of a connection."""
         return ContentServer(connection)
-
-    def make_stream_client(self, connection: Streams) -> Client:
-        """Return its client on a connection of QUIC without requests."""
-        raise NotImplementedError
-
-    def make_stream_server(self, connection: Streams) -> Server:
-        """Return its server's end of such a connection."""
-        raise NotImplementedError
 
     def measured(self, report: Mapping[str, Any]) -> Measurement:
         """Return the measurement in the report of a client that had no error (`Outcome`)."""

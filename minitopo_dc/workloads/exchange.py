@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.units import NS_PER_S
@@ -124,6 +124,7 @@ class Requests(Protocol):
         """Tell the server that no more of an answer is wanted."""
 
 
+@runtime_checkable
 class Streams(Protocol):
     """A connection of QUIC at either end, with bare streams and no requests.
 

@@ -113,20 +113,16 @@ class Realtime(Workload):
         )
 
     def make_client(self, connection: Requests) -> Client:
-        """Return the client over HTTP."""
+        """Return the client, over streams of QUIC or over HTTP."""
+        if isinstance(connection, Streams):
+            return StreamCallClient(self, connection)
         return RequestCallClient(self, connection)
 
     def make_server(self, connection: Answers) -> Server:
-        """Return the server's end over HTTP."""
+        """Return the server's end, over streams of QUIC or over HTTP."""
+        if isinstance(connection, Streams):
+            return StreamCallServer(connection)
         return RequestCallServer(connection)
-
-    def make_stream_client(self, connection: Streams) -> Client:
-        """Return the client over QUIC."""
-        return StreamCallClient(self, connection)
-
-    def make_stream_server(self, connection: Streams) -> Server:
-        """Return the server's end over QUIC."""
-        return StreamCallServer(connection)
 
     def measured(self, report: Mapping[str, Any]) -> Measurement:
         """Return the measurement in a client's report (`CallClient`); bytes count in time."""

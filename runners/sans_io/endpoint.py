@@ -34,7 +34,7 @@ from minitopo_dc.runners.processes.udp_socket import (
 )
 from minitopo_dc.runners.programs import wait_for_start
 from minitopo_dc.runners.quic import server_options
-from minitopo_dc.runners.sans_io.ends import ServerSession, client_of, server_of
+from minitopo_dc.runners.sans_io.ends import ServerSession
 from minitopo_dc.runners.sans_io.runner import StackRunner
 from minitopo_dc.runners.sans_io.session import MarkedSession, Session
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
@@ -186,7 +186,7 @@ def _ask(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, An
             sockets.addresses,
             (transfer.server_address, transfer.port),
             begin_ns,
-            make=client_of(transfer.workload),
+            make=transfer.workload.make_client,
             marked=_marked_client(runner, transfer, sockets),
         )
         started_ns = time.monotonic_ns()
@@ -224,7 +224,7 @@ def _serve(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, 
             runner.connection(transfer, "server", time.monotonic_ns),
             clients,
             begin=0,
-            make=server_of(workload),
+            make=workload.make_server,
             bare=workload.bare_streams,
             sample_ns=SAMPLE_NS if len(clients) > 1 else None,
             marked=_marked_server(runner, transfer, sockets),

@@ -24,7 +24,6 @@ from minitopo_dc.quic.events import (
 from minitopo_dc.runners.sans_io.path_manager import PathKeeper, PathLog
 from minitopo_dc.runners.sans_io.session import MarkedSession, Pipe, Session
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion
-from minitopo_dc.workloads import Workload
 from minitopo_dc.workloads.exchange import Client, Request, Server, WrongAnswer
 from minitopo_dc.workloads.path_reports import PathSample
 
@@ -32,16 +31,6 @@ LONGEST_LINE = 200
 """Bytes of a request's line; ours have at most 30."""
 BAD_REQUEST = 1
 """The error code with which a server closes the connection; HTTP/0.9 has no status."""
-
-
-def client_of(workload: Workload) -> Callable[[Pipe], Client]:
-    """Return what makes a workload's client on a connection."""
-    return workload.make_stream_client if workload.bare_streams else workload.make_client
-
-
-def server_of(workload: Workload) -> Callable[[Pipe], Server]:
-    """Return what makes a workload's server on a connection."""
-    return workload.make_stream_server if workload.bare_streams else workload.make_server
 
 
 class ClientSession(Session):

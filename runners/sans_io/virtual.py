@@ -10,7 +10,7 @@ from minitopo_dc.quic.connection import Connection, StackError
 from minitopo_dc.runners.addresses import SIMULATED
 from minitopo_dc.runners.base import Transfer, TransferFailed, read_report
 from minitopo_dc.runners.quic import QuicOptions, server_options
-from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession, client_of, server_of
+from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
 from minitopo_dc.runners.sans_io.runner import StackRunner
 from minitopo_dc.runners.sans_io.session import MarkedSession, Session
 from minitopo_dc.runners.virtual import (
@@ -86,12 +86,12 @@ class StackPair:
         return (
             client(
                 *(ends[0], plan, addresses, flow.server_address, flow.begin),
-                make=client_of(workload),
+                make=workload.make_client,
                 marked=marked[0],
             ),
             server(
                 *(ends[1], clients, flow.begin),
-                make=server_of(workload),
+                make=workload.make_server,
                 bare=workload.bare_streams,
                 marked=marked[1],
             ),

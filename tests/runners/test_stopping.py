@@ -18,7 +18,6 @@ from minitopo_dc.runners.aioquic.connection import TIMER_MARGIN_NS, AioquicConne
 from minitopo_dc.runners.aioquic.http3 import AioquicClient
 from minitopo_dc.runners.aioquic.runner import MODERN
 from minitopo_dc.runners.processes import kernel_socket
-from minitopo_dc.runners.sans_io.ends import client_of
 from minitopo_dc.runners.tcp import server
 from minitopo_dc.runners.tcp.server import Application, Message
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
@@ -37,7 +36,7 @@ def test_a_client_wakes_at_its_deadline_and_stops_there_with_what_it_has() -> No
     workload, begin = Download(duration_s=0.25), 1000 * NS_PER_S
     stopped = AioquicClient(
         *(connection, PathPlan.whole(1), [("192.0.2.2", 50_000)], SERVER, begin),
-        make=client_of(workload),
+        make=workload.make_client,
     )
     stopped.start(begin)
     assert stopped.drive(begin)  # the first datagram, in a network without a server

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import cast
 
 from minitopo_dc.workloads import Workload
-from minitopo_dc.workloads.exchange import Client, Content, End, Request, Server
+from minitopo_dc.workloads.exchange import Answers, Client, Content, End, Request, Requests, Server
 
 
 @dataclass
@@ -101,8 +102,8 @@ class StreamPair:
 
     def __init__(self, workload: Workload) -> None:
         here, there = StreamEnd(0), StreamEnd(1)
-        self.client: Client = workload.make_stream_client(here)
-        self.server: Server = workload.make_stream_server(there)
+        self.client: Client = workload.make_client(cast("Requests", here))
+        self.server: Server = workload.make_server(cast("Answers", there))
         here.peer, there.peer = self.server, self.client
         self.ends = (here, there)
 

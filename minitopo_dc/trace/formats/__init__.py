@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
-from minitopo_dc.numbers import Unit, time_unit
+from minitopo_dc.numbers import Unit
 from minitopo_dc.trace.formats.cell_files import channel_trace
 from minitopo_dc.trace.formats.columns import (
     CAPACITY,
@@ -28,9 +28,9 @@ from minitopo_dc.trace.formats.fields import (
     Rows,
     check_length,
     check_lines,
-    comment_lines,
     rows_of,
     text_of,
+    write_lines,
 )
 from minitopo_dc.trace.formats.table import TIMESTAMP, parse_raca, parse_table
 from minitopo_dc.trace.model import (
@@ -43,7 +43,7 @@ from minitopo_dc.trace.model import (
 )
 
 _BEGINNING = re.compile(r"\s*(\{|\[\s*[{\]])")
-_DURATION = re.compile(r"duration_([a-z]+)")
+_DURATION = re.compile(r"duration_[a-z]+")
 _FORMS = "Sabre's network.json: [{duration_ms, bandwidth_kbps}, ...], or iperf3's -J"
 _SUM, _REVERSE = "sum", "sum_bidir_reverse"
 _BPS = Unit("bit/s", 1)
@@ -85,11 +85,10 @@ def parse_json(path: Path, text: str, column: str) -> RateTrace:
 
 def _network(path: Path, entries: list[dict[str, Any]], column: str) -> RateTrace:
     names = list(entries[0]) if entries else []
-    lasting = [name for name in names if (it := _DURATION.fullmatch(name)) and time_unit(it[1])]
-    if not lasting:
+    lasting = (TraceColumn.of(name, TIME) for name in names if _DURATION.fullmatch(name))
+    if (time := next(filter(None, lasting), None)) is None:
         raise TraceError(path, 0, "no entry with a duration and its unit", _FORMS)
-    time = TraceColumn.of(lasting[0], TIME)
-    rates = [name for name in names if CAPACITY.is_unit_of(name)] or names
+    rates = [name for name in names if CAPACITY.ending_of(name)] or names
     file = Row(path, 0, [time.name, *rates])
     rate = chosen_rate(file, time.name, column)
     periods = []
@@ -241,7 +240,7 @@ def _detect(first: Row, time_column: str | None) -> TraceFormat:
     if time_column is not None:
         return "table"
     of_raca = any(name.endswith("_bitrate") for name in fields)
-    if TIMESTAMP in fields and (of_raca or not any(map(CAPACITY.is_unit_of, fields))):
+    if TIMESTAMP in fields and (of_raca or not any(map(CAPACITY.ending_of, fields))):
         return "raca"
     if len(fields) == 1 and fields[0].isdigit():
         return "mahimahi"
@@ -261,11 +260,10 @@ def write_csv(trace: RateTrace, path: str | Path, *, comment: str = "") -> None:
     Reading it back gives the same times, rates and duration. Each line of `comment` becomes a
     line behind `#` at the top.
     """
-    lines = [*comment_lines(comment), "time_s,rate_mbps"]
-    for time, rate in zip(trace.times_ns, trace.rates_bps, strict=True):
-        lines.append(f"{_decimal(time, 9)},{_decimal(rate, 6)}")
-    lines.append(f"{_decimal(trace.duration_ns, 9)},")
-    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rows = zip(trace.times_ns, trace.rates_bps, strict=True)
+    lines = [f"{_decimal(time, 9)},{_decimal(rate, 6)}" for time, rate in rows]
+    end = f"{_decimal(trace.duration_ns, 9)},"
+    write_lines(path, comment, ["time_s,rate_mbps", *lines, end])
 
 
 def write_mahimahi(trace: Trace, path: str | Path) -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from minitopo_dc.trace.channels import Capacities, CellLog, HeardCell
 from minitopo_dc.trace.formats.columns import MBPS, SECONDS, TraceColumn, words_of
-from minitopo_dc.trace.formats.fields import Row, Rows, comment_lines, read_rows
+from minitopo_dc.trace.formats.fields import Row, Rows, read_rows, write_lines
 from minitopo_dc.trace.formats.table import (
     LONGEST_GAP_S,
     TIMESTAMP,
@@ -99,10 +99,10 @@ def write_cells(log: CellLog, path: str | Path, *, comment: str = "") -> None:
 
     Each line of `comment` becomes a line behind `#` at the top.
     """
-    lines = [*comment_lines(comment), ",".join(CELL_COLUMNS)]
+    lines = [",".join(CELL_COLUMNS)]
     for second, cells in enumerate(log.seconds):
         lines += [f"{second},{','.join(cell[:3])},{cell.rsrp_dbm:.1f}" for cell in cells]
-    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_lines(path, comment, lines)
 
 
 def read_channels(path: str | Path) -> Capacities:
@@ -169,12 +169,12 @@ def write_channels(capacities: Capacities, path: str | Path, *, comment: str = "
 
     Each line of `comment` becomes a line behind `#` at the top.
     """
-    lines = [*comment_lines(comment), ",".join(_header(len(capacities.mbps)))]
+    lines = [",".join(_header(len(capacities.mbps)))]
     for step in range(capacities.steps):
         rates = [f"{rate:.3f}".rstrip("0").rstrip(".") for rate in capacities.at(step)]
         cells = [row[step] for row in capacities.cells]
         lines.append(",".join([str(step * capacities.step_s), *rates, *cells]))
-    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_lines(path, comment, lines)
 
 
 def _cell(row: Row) -> HeardCell:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from minitopo_dc.numbers import RATE_UNITS, TIME_UNITS, Unit, is_ambiguous, rate_unit, time_unit
 from minitopo_dc.trace.formats.fields import MAX_DIGITS, Row, is_date, is_number
+from minitopo_dc.trace.model import TraceError
 from minitopo_dc.units import NS_PER_S
 
 DEFAULT_COLUMN = "DL_bitrate"
@@ -36,19 +37,16 @@ class TraceColumn:
     unit: Unit
 
     @classmethod
-    def of(cls, text: str, kind: ColumnKind) -> TraceColumn:
+    def of(cls, text: str, kind: ColumnKind) -> TraceColumn | None:
         """Read `NAME:UNIT`, or `NAME` with a unit at its end (`time (ms)`, `downlink_kbps`).
 
-        Raises:
-            ValueError: it names no unit; its arguments are what is wrong, and what is allowed.
+        None: it names no unit.
         """
         name, _, given = text.rpartition(":")
         if name and (unit := kind.unit_of(given.strip())) is not None:
             return cls(name, unit)
-        for ending in _endings(text):
-            if (unit := kind.unit_of(ending)) is not None:
-                return cls(text, unit)
-        raise ValueError(*_no_unit(text, kind))
+        unit = kind.ending_of(text)
+        return None if unit is None else cls(text, unit)
 
 
 class ColumnKind(NamedTuple):
@@ -68,9 +66,9 @@ class ColumnKind(NamedTuple):
     words: re.Pattern[str] | None = None
     """Of a name without a unit that tells what the column holds."""
 
-    def is_unit_of(self, name: str) -> bool:
-        """Return whether a column's name ends in such a unit."""
-        return any(self.unit_of(ending) is not None for ending in _endings(name))
+    def ending_of(self, name: str) -> Unit | None:
+        """Return the unit in which a column's name ends, None if it does not."""
+        return next(filter(None, map(self.unit_of, _endings(name))), None)
 
     def choice(self, column: str) -> str:
         """Return what to type to choose a column."""
@@ -140,14 +138,13 @@ def time_of(header: Row, rows: Sequence[Row], given: str | None, kind: ColumnKin
     first = rows[0].fields[place] if rows and place < len(rows[0].fields) else ""
     if given is None and is_date(first):
         return TraceColumn(name, ISO)
-    try:
-        return TraceColumn.of(given or name, kind)
-    except ValueError as error:
-        if (unit := epoch_unit(first)) is not None:
-            return TraceColumn(name, unit)
-        if header.is_numbered and given is None:
-            return TraceColumn(name, kind.default)
-        raise header.error(*error.args) from None
+    if (column := TraceColumn.of(given or name, kind)) is not None:
+        return column
+    if (unit := epoch_unit(first)) is not None:
+        return TraceColumn(name, unit)
+    if header.is_numbered and given is None:
+        return TraceColumn(name, kind.default)
+    raise _no_unit(header, given or name, kind)
 
 
 def chosen_rate(header: Row, time_name: str, column: str) -> TraceColumn:
@@ -170,16 +167,15 @@ def chosen_column(header: Row, time_name: str, column: str | None, kind: ColumnK
         return TraceColumn(others[0], kind.default)
     if column is None:
         column = _only_column(header, others, kind)
-    try:
-        return TraceColumn.of(column, kind)
-    except ValueError as error:
+    if (chosen := TraceColumn.of(column, kind)) is None:
         header.place(name_of(column))
-        raise header.error(*error.args) from None
+        raise _no_unit(header, column, kind)
+    return chosen
 
 
 def _only_column(header: Row, others: list[str], kind: ColumnKind) -> str:
     named = [name for name in others if kind.words and kind.words.search(name)]
-    named = named or list(filter(kind.is_unit_of, others))
+    named = named or list(filter(kind.ending_of, others))
     for meant in (others, named):
         if len(meant) == 1:
             return meant[0]
@@ -201,7 +197,7 @@ def _endings(name: str) -> Iterator[str]:
         yield capitals[0]
 
 
-def _no_unit(text: str, kind: ColumnKind) -> tuple[str, str]:
+def _no_unit(header: Row, text: str, kind: ColumnKind) -> TraceError:
     name, _, given = text.rpartition(":")
     unclear = next(filter(is_ambiguous, (given, *_endings(text))), None)
     why = "names no unit"
@@ -209,4 +205,4 @@ def _no_unit(text: str, kind: ColumnKind) -> tuple[str, str]:
         why = f"is of no one unit: {unclear} could be of bits or bytes, or of 1,000 or 1,024"
     choice = kind.choice(f"{name or text}:{kind.default.name}")
     allowed = f"{name or text}:UNIT, as in {choice}; units: {', '.join(kind.units)}"
-    return f"the {kind.what}'s column {text!r} {why}", allowed
+    return header.error(f"the {kind.what}'s column {text!r} {why}", allowed)

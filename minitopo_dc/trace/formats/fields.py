@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
+import math
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -26,7 +28,6 @@ from minitopo_dc.units import NS_PER_S
 MAX_DIGITS = 40
 """Before or behind the decimal point; ns since 1970 have 19."""
 _DECIMAL_COMMA = re.compile(r"^([-+]?[0-9]+),([0-9]+)$")
-_LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 QUOTED = 60
 """Characters of a field in a message."""
 MIN_DBM, MAX_DBM = -156, -31
@@ -80,7 +81,7 @@ class Row(NamedTuple):
         Raises:
             TraceError: it is none.
         """
-        return self._finite(text, f"a number >= 0 for {name}", Decimal(0))
+        return self._finite(text, f"a number >= 0 for {name}", 0, math.inf)
 
     def power_dbm(self, text: str, name: str) -> float:
         """Return a received power in dBm.
@@ -89,10 +90,7 @@ class Row(NamedTuple):
             TraceError: it is none that a terminal can report.
         """
         allowed = f"{MIN_DBM} to {MAX_DBM} dBm for {name}"
-        value = self._finite(text, allowed, Decimal(MIN_DBM))
-        if value > MAX_DBM:
-            raise self.error(f"{text!r} is out of range", allowed)
-        return float(value)
+        return float(self._finite(text, allowed, MIN_DBM, MAX_DBM))
 
     def rate_bps(self, text: str, name: str, unit: Unit) -> Decimal:
         """Return a rate in bit/s, not rounded, of one written in a unit.
@@ -117,14 +115,15 @@ class Row(NamedTuple):
         """
         return round(self.number(text, name) * unit.size)
 
-    def _finite(self, text: str, allowed: str, least: Decimal) -> Decimal:
+    def _finite(self, text: str, allowed: str, least: float, most: float) -> Decimal:
         try:
             value = _decimal(text)
         except InvalidOperation as error:
             raise self.error(f"{_cut(text)!r} is not a number", allowed) from error
         # What is so far from 1 is no time, rate or power, and integers of so many digits take for
         # ever.
-        if not value.is_finite() or value < least or value.adjusted() > MAX_DIGITS:
+        is_far = not value.is_finite() or value.adjusted() > MAX_DIGITS
+        if is_far or not least <= value <= most:
             raise self.error(f"{_cut(text)!r} is out of range", allowed)
         return value if value.adjusted() > -MAX_DIGITS else Decimal(0)
 
@@ -132,25 +131,23 @@ class Row(NamedTuple):
 class Rows(Sequence[Row]):
     """The rows of a text, each of which is parsed when it is asked for.
 
-    So a row takes 12 bytes beside its text, and not some hundreds.
+    So a row takes the bytes of its text, and not some hundreds.
 
     Attributes:
         path: the file.
-        text: what is in it.
         separator: what is between fields.
-        starts: of each row, the index of its first character.
-        lines: of each row, the number of its line, from 1.
+        numbers: of each row, the number of its line, from 1.
+        lines: of each row, its text.
     """
 
     def __init__(
-        self, path: Path, text: str, separator: str, starts: array[int], lines: array[int]
+        self, path: Path, separator: str, numbers: array[int], lines: Sequence[str]
     ) -> None:
-        self.path, self.text, self.separator = path, text, separator
-        self.starts, self.lines = starts, lines
+        self.path, self.separator, self.numbers, self.lines = path, separator, numbers, lines
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return len(self.starts)
+        return len(self.lines)
 
     @overload
     def __getitem__(self, place: int) -> Row: ...
@@ -159,11 +156,9 @@ class Rows(Sequence[Row]):
     def __getitem__(self, place: int | slice) -> Row | Rows:
         """Return a row or some of them; TraceError if its line is too long."""
         if isinstance(place, slice):
-            own = (self.path, self.text, self.separator)
-            return Rows(*own, self.starts[place], self.lines[place])
-        line = _line_at(self.text, self.starts[place])
-        number = self.lines[place]
-        return Row(self.path, number, _fields(self.path, number, line, self.separator))
+            return Rows(self.path, self.separator, self.numbers[place], self.lines[place])
+        number = self.numbers[place]
+        return Row(self.path, number, _fields(self.path, number, self.lines[place], self.separator))
 
     def with_header(self) -> tuple[Row, Rows]:
         """Return the header and the rows below; where there is none, columns are called by number.
@@ -208,16 +203,15 @@ def rows_of(path: Path, text: str) -> Rows:
     Raises:
         TraceError: nothing is in it, or too many lines.
     """
-    starts, lines = array("Q"), array("I")
-    for number, line in enumerate(_LINE.finditer(text), start=1):
-        if (data := line[1].lstrip()) and data[0] != "#":
-            starts.append(line.start())
-            lines.append(number)
-    check_lines(path, len(starts))
-    if not starts:
+    numbers, lines = array("I"), []
+    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
+        if (data := line.lstrip()) and data[0] != "#":
+            numbers.append(number)
+            lines.append(line.rstrip("\n"))
+    check_lines(path, len(lines))
+    if not lines:
         raise TraceError(path, 0, "has no data", "at least one line that is not a comment")
-    separator = _separator([_line_at(text, start)[:LONGEST_LINE] for start in starts[:2]])
-    return Rows(path, text, separator, starts, lines)
+    return Rows(path, _separator([line[:LONGEST_LINE] for line in lines[:2]]), numbers, lines)
 
 
 def check_lines(path: Path, count: int, what: str = "lines") -> None:
@@ -230,15 +224,10 @@ def check_lines(path: Path, count: int, what: str = "lines") -> None:
         raise TraceError(path, 0, f"{count:,} {what}", f"up to {MAX_LINES:,}; take a part of them")
 
 
-def _line_at(text: str, start: int) -> str:
-    line = _LINE.match(text, start)
-    assert line is not None
-    return line[1]
-
-
-def comment_lines(comment: str) -> list[str]:
-    """Return a comment's lines as those of a file, which readers skip."""
-    return [f"# {line}".rstrip() for line in comment.splitlines()]
+def write_lines(path: str | Path, comment: str, lines: Iterable[str]) -> None:
+    """Write lines into a file, below those of a comment, which readers skip."""
+    head = (f"# {line}".rstrip() for line in comment.splitlines())
+    Path(path).write_text("\n".join([*head, *lines, ""]), encoding="utf-8")
 
 
 def is_number(text: str) -> bool:
