@@ -214,8 +214,7 @@ class Player:
         self._intent: tuple[int, int] | None = None  # a quality, and from when on (ns)
         self._room_ns: int | None = None  # when the buffer has room again
         self._full_since = 0
-        self._requests = 0
-        self._done = 0  # segments
+        self._requests = self._done = 0  # requests made, segments that are there
 
     @property
     def started_ns(self) -> int | None:

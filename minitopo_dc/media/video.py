@@ -42,10 +42,6 @@ class SegmentedVideo:
         """Return the number of qualities."""
         return len(self.bitrates_kbps)
 
-    def kbit(self, segment: int, quality: int) -> float:
-        """Return the size of a segment in kbit."""
-        return self.sizes_bytes[segment][quality] * 8 / 1000
-
 
 STALL_WEIGHT_KBPS = 3000.0
 """What 1 s of stall or of startup costs, per s: "balanced" of Yin et al. (mu and mu_s)."""

@@ -186,18 +186,14 @@ def channel_statistics(capacities: Capacities, log: CellLog | None = None) -> Ch
 
 
 def capacity_statistics(mbps: Sequence[float]) -> CapacityStatistics:
-    """Return one row of table 3, of capacities in Mbit/s."""
+    """Return one row of table 3, of capacities in Mbit/s.
+
+    A percentile is the least value that is not exceeded for so much of the time.
+    """
     ordered = sorted(mbps)
-    return CapacityStatistics(
-        mean_mbps=fmean(ordered),
-        median_mbps=_percentile(ordered, 50),
-        percentiles_mbps=tuple(_percentile(ordered, share) for share in PERCENTILES),
-    )
-
-
-def _percentile(ordered: Sequence[float], percent: float) -> float:
-    """Return the least value that is not exceeded for `percent` of the time."""
-    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
+    ranks = (math.ceil(len(ordered) * percent / 100) for percent in (50, *PERCENTILES))
+    median, *percentiles = (ordered[max(0, rank - 1)] for rank in ranks)
+    return CapacityStatistics(fmean(ordered), median, tuple(percentiles))
 
 
 Interferers = Literal["all", "carrier"]

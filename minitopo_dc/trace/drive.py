@@ -89,10 +89,8 @@ class Environment:
     def __post_init__(self) -> None:
         """Refuse values outside their range with a ValueError."""
         for field in _POSITIVE:
-            if getattr(self, field) <= 0:
-                raise ValueError(f"{field} = {getattr(self, field)}: must be above 0")
-        if not 0 <= self.noise_db <= MAX_NOISE_DB:
-            raise ValueError(f"noise = {self.noise_db:g} dB: allowed: 0 to {MAX_NOISE_DB:g}")
+            in_range(field, getattr(self, field), 1e-9, 1e9)
+        in_range("noise_db", self.noise_db, 0, MAX_NOISE_DB, "dB")
         if not 0 <= self.dense_share <= 1 or (self.dense_share and self.dense_spacing_m <= 0):
             raise ValueError(f"dense_share = {self.dense_share}: 0 to 1, with a dense_spacing_m")
 

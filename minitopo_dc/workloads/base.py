@@ -12,13 +12,7 @@ from pydantic import PlainSerializer, PlainValidator, SerializationInfo
 from minitopo_dc.fields import Direction, Settings, SettingsError
 from minitopo_dc.numbers import significant
 from minitopo_dc.registry import Registry
-from minitopo_dc.workloads.exchange import (
-    Answers,
-    Client,
-    ContentServer,
-    Requests,
-    Server,
-)
+from minitopo_dc.workloads.exchange import Answers, Client, ContentServer, Requests, Server
 from minitopo_dc.workloads.path_reports import PathSample
 
 Row = Mapping[str, int | float | None]
@@ -209,11 +203,9 @@ class Workload(Settings):
 
 
 AnyWorkload = TypeVar("AnyWorkload", bound=type[Workload])
-BUILT_IN = (*("download", "request_response", "command", "video", "realtime", "under_load"),)
+BUILT_IN = ("download", "request_response", "command", "video", "realtime", "under_load")
 _WORKLOADS: Registry[type[Workload]] = Registry(
-    "workload",
-    "minitopo_dc.workloads",
-    tuple(f"minitopo_dc.workloads.{name}" for name in BUILT_IN),
+    "workload", "minitopo_dc.workloads", tuple(f"minitopo_dc.workloads.{name}" for name in BUILT_IN)
 )
 
 

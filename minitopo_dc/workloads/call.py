@@ -178,7 +178,6 @@ class CallClient(Client, ABC):
 
     def __init__(self, workload: Realtime) -> None:
         super().__init__()
-        self.bytes_in_time = 0
         self.reset_frames = 0
         """Those that their sender has given up, as far as their receiver knows."""
         self._workload = workload
@@ -192,18 +191,14 @@ class CallClient(Client, ABC):
         """Say what is to be sent, and begin."""
         super().connected(now)
         self._ready = now
-        self._begin(self._workload.model_dump_json(exclude_defaults=True).encode())
+        call = self._workload.model_dump_json(exclude_defaults=True).encode()
+        self._sending = self._begin(call, now)
         self._over = now + self._workload.plan.due_ns(self._workload.frames - 1) + PATIENCE_NS
-        self._sending = self._upward(now)
         self.on_time(now)
 
     @abstractmethod
-    def _begin(self, call: bytes) -> None:
-        """Tell the server of the call, which is JSON."""
-
-    @abstractmethod
-    def _upward(self, now: int) -> Sending | None:
-        """Return what sends frames up from now on, None if none are to be sent."""
+    def _begin(self, call: bytes, now: int) -> Sending | None:
+        """Tell the server of the call, which is JSON; return what sends frames up, if any are."""
 
     def on_time(self, now: int) -> None:
         """Send what is due, and act at the call's end."""
@@ -244,16 +239,10 @@ class CallClient(Client, ABC):
         for direction in workload.directions:
             way, is_up = ways[direction], direction == "up"
             outcome.rows += frame_rows(workload.plan, *way, self._start, up=is_up)
-        self.bytes_in_time = sum(
-            int(row["size_bytes"] or 0)
-            for row in outcome.rows
-            if row["delay_ms"] is not None and row["delay_ms"] <= workload.deadline_ms
-        )
 
     def report(self) -> dict[str, Any]:
-        """Return also what came in time, which counts in place of what was received."""
-        counts = {"bytes_in_time": self.bytes_in_time, "reset_frames": self.reset_frames}
-        return {**super().report(), **counts}
+        """Return also how many frames were given up."""
+        return {**super().report(), "reset_frames": self.reset_frames}
 
 
 def _received_up(report: bytes) -> dict[int, int]:
@@ -270,11 +259,9 @@ class StreamCallClient(CallClient):
         self._asked: float = math.inf
         self._report: int | None = None  # the stream
 
-    def _begin(self, call: bytes) -> None:
+    def _begin(self, call: bytes, now: int) -> Sending | None:
         stream = self._connection.open(unidirectional=False)
         self._connection.write(stream, GREETING + call, end=True)
-
-    def _upward(self, now: int) -> Sending | None:
         has_up = "up" in self._workload.directions
         return Sending(self._workload, self._connection, now) if has_up else None
 
@@ -325,17 +312,15 @@ class RequestCallClient(CallClient):
         self._is_over = False
         self._reported: dict[int, int] | None = None
 
-    def _begin(self, call: bytes) -> None:
+    def _begin(self, call: bytes, now: int) -> Sending | None:
         workload = self._workload
         if "down" in workload.directions:
             self._down = self._connection.request("POST", DOWN, call)
-        if "up" in workload.directions:
-            length = sum(workload.plan.sizes_bytes)
-            self._up = self._connection.request("POST", UP, length=length)
-
-    def _upward(self, now: int) -> Sending | None:
-        up = self._up
-        return None if up is None else Sending(self._workload, self._connection, now, up)
+        if "up" not in workload.directions:
+            return None
+        length = sum(workload.plan.sizes_bytes)
+        self._up = self._connection.request("POST", UP, length=length)
+        return Sending(workload, self._connection, now, self._up)
 
     def _conclude(self, now: int) -> None:
         self._is_over = now >= self._over

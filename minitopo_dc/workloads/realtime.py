@@ -127,7 +127,12 @@ class Realtime(Workload):
     def measured(self, report: Mapping[str, Any]) -> Measurement:
         """Return the measurement in a client's report (`CallClient`); bytes count in time."""
         told = {name: value for name, value in report.items() if name != "bytes_received"}
-        return measurement(told, report["bytes_in_time"], report["completion_s"])
+        in_time = (
+            row["size_bytes"]
+            for row in report["rows"]
+            if row["delay_ms"] is not None and row["delay_ms"] <= self.deadline_ms
+        )
+        return measurement(told, sum(in_time), report["completion_s"])
 
     def obstacle(self, legs: int) -> str | None:  # noqa: ARG002
         """Return an error for too many frames or an impossible reset, else None."""

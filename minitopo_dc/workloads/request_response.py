@@ -21,13 +21,7 @@ from minitopo_dc.workloads.base import (
     nearest_rank,
     workload,
 )
-from minitopo_dc.workloads.exchange import (
-    Client,
-    Received,
-    Requests,
-    WrongAnswer,
-    blocks,
-)
+from minitopo_dc.workloads.exchange import Client, Received, Requests, WrongAnswer, blocks
 
 MAX_BYTES = 10**9
 MAX_REQUESTS = 10**6

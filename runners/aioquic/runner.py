@@ -16,12 +16,7 @@ from pydantic import model_validator
 from minitopo_dc.fields.ranges import AckDelay, PacingGain, Packets, RoundTrips, RttIncrease
 from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.base import Options, Transfer, runner
-from minitopo_dc.runners.quic import (
-    QuicOptions,
-    datagram_frame,
-    qlog_directory,
-    server_options,
-)
+from minitopo_dc.runners.quic import QuicOptions, datagram_frame, qlog_directory, server_options
 from minitopo_dc.runners.sans_io.runner import Role, StackRunner
 from minitopo_dc.workloads import Measurement
 
@@ -161,19 +156,13 @@ class QuicRunner(StackRunner):
 
     def sessions(self) -> tuple[type[ClientSession], type[ServerSession]]:
         """Return the ends over HTTP/3."""
-        from minitopo_dc.runners.aioquic.http3 import (  # noqa: PLC0415 (aioquic)
-            AioquicClient,
-            AioquicServer,
-        )
+        from minitopo_dc.runners.aioquic.http3 import AioquicClient, AioquicServer  # noqa: PLC0415 (aioquic)
 
         return AioquicClient, AioquicServer
 
     def connection(self, transfer: Transfer, role: Role, clock: Callable[[], int]) -> Connection:
         """Return the connection of an end, which has sent nothing yet; the clock is in ns."""
-        from minitopo_dc.runners.aioquic.connection import (  # noqa: PLC0415 (aioquic)
-            AioquicConnection,
-            ConnectionLog,
-        )
+        from minitopo_dc.runners.aioquic.connection import AioquicConnection, ConnectionLog  # noqa: PLC0415 (aioquic)
 
         options = AioquicOptions.check(transfer.options, f"runner {self.name}")
         directory = qlog_directory(transfer, options, role)

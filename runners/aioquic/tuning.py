@@ -60,10 +60,7 @@ class OrderedConnection(QuicConnection):
 
 
 def make_connection(
-    configuration: QuicConfiguration,
-    tuning: Tuning,
-    *,
-    destination: bytes | None = None,
+    configuration: QuicConfiguration, tuning: Tuning, *, destination: bytes | None = None
 ) -> OrderedConnection:
     """Return a client's connection, or with its first packet's destination a server's.
 
@@ -87,11 +84,7 @@ class TunedConnection(OrderedConnection):
     """
 
     def __init__(
-        self,
-        configuration: QuicConfiguration,
-        tuning: Tuning,
-        *,
-        destination: bytes | None,
+        self, configuration: QuicConfiguration, tuning: Tuning, *, destination: bytes | None
     ) -> None:
         """Take the arguments of `make_connection`."""
         super().__init__(

@@ -141,10 +141,7 @@ class Sockets:
 
 
 def drive(
-    session: Session,
-    sockets: Sockets,
-    *others: socket.socket,
-    until: Callable[[], bool],
+    session: Session, sockets: Sockets, *others: socket.socket, until: Callable[[], bool]
 ) -> None:
     """Run a session until a condition is true; it wakes also when one of `others` can be read."""
     waited_for = [*sockets.all, *others]

@@ -69,14 +69,13 @@ class ClientSession(Session):
     def _timeout(self) -> float:
         if self._closing:
             return math.inf
-        own, paths = self.client.next_timeout(), self._paths.next_timeout()
-        return min(own if own == math.inf else math.ceil(own), math.inf if paths is None else paths)
+        own = self.client.next_timeout()
+        return min(own if own == math.inf else math.ceil(own), self._paths.next_timeout())
 
     def _on_time(self, now: int) -> None:
         if self._closing:
             return
-        due = self._paths.next_timeout()
-        if due is not None and due <= now:
+        if self._paths.next_timeout() <= now:
             self._paths.keep(now)
         if not self.eager and self.client.next_timeout() <= now:
             self.handle_all(now, all_data=True)

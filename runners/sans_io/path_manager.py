@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -45,13 +46,13 @@ class PathKeeper:
         self._remote = remote
         self._legs = {address: leg for leg, address in enumerate(local, start=1)}
         self._changes = iter(sorted({begin + round(each.at_s * NS_PER_S) for each in plan.events}))
-        self._next_change = next(self._changes, None)
+        self._next_change = next(self._changes, math.inf)
         self._begin = begin
         self._not_before: dict[int, int] = {}  # by leg: when its path may be opened (again)
-        self._retry: int | None = None
+        self._retry = math.inf
         self._confirmed = False
         self._attempts = iter(plan.attempts)
-        self._next_attempt: int | None = None
+        self._next_attempt = math.inf
         self._opens_others = plan.others_after_bytes == 0
 
     def start(self, now: int) -> None:
@@ -62,18 +63,15 @@ class PathKeeper:
         """Begin to connect on a leg; after the plan's delay comes the next one (RFC 8305)."""
         self._connection.connect(self._local[leg - 1], self._remote, now)
         delay_s = self._plan.attempt_delay_s
-        self._next_attempt = None if delay_s is None else now + round(delay_s * NS_PER_S)
+        self._next_attempt = math.inf if delay_s is None else now + round(delay_s * NS_PER_S)
 
-    def next_timeout(self) -> int | None:
-        """Return when `keep` is to be called next (ns) if nothing happens before, or None."""
-        if not self._confirmed:
-            return self._next_attempt
-        times = [time for time in (self._next_change, self._retry) if time is not None]
-        return min(times, default=None)
+    def next_timeout(self) -> float:
+        """Return when to call `keep` (ns) if nothing happens before, infinity for never."""
+        return min(self._next_change, self._retry) if self._confirmed else self._next_attempt
 
     def on_complete(self) -> None:
         """Begin no other attempt, as the handshake of one is complete."""
-        self._next_attempt = None
+        self._next_attempt = math.inf
 
     def on_confirmed(self, now: int) -> None:
         """Open other paths than the first, as the handshake is confirmed (RFC 9000, section 9)."""
@@ -90,14 +88,14 @@ class PathKeeper:
     def keep(self, now: int) -> None:
         """Compare the existing paths with the plan, and do what can be done now."""
         if not self._confirmed:
-            if self._next_attempt is not None and now >= self._next_attempt:
-                self._next_attempt = None
+            if now >= self._next_attempt:
+                self._next_attempt = math.inf
                 if (leg := next(self._attempts, None)) is not None:
                     self._attempt(leg, now)
             return
-        while self._next_change is not None and self._next_change <= now:
-            self._next_change = next(self._changes, None)
-        self._retry = None
+        while self._next_change <= now:
+            self._next_change = next(self._changes, math.inf)
+        self._retry = math.inf
         there = self._current_paths()
         wanted = self._now_wanted(there, now)
         working = {leg: path for leg, path in there.items() if path.validated and leg in wanted}
@@ -120,7 +118,7 @@ class PathKeeper:
             self._opens_others = received >= self._plan.others_after_bytes
         if self._opens_others:
             return wanted
-        self._try_again(now + RETRY_NS)
+        self._try_again(now)
         late = set(self._plan.initial) - there.keys()
         return {leg: status for leg, status in wanted.items() if leg not in late}
 
@@ -139,22 +137,22 @@ class PathKeeper:
 
     def _open(self, leg: int, now: int) -> None:
         if self._not_before.get(leg, now) > now:
-            self._try_again(self._not_before[leg])
+            self._retry = min(self._retry, self._not_before[leg])
             return
         try:
             self._connection.open_path(self._local[leg - 1], self._remote, now)
         except StackError:
-            self._try_again(now + RETRY_NS)
+            self._try_again(now)
 
     def _abandon(self, path: PathStatistics, now: int, *, is_last: bool) -> None:
         with suppress(StackError):
             if not is_last:
                 self._connection.abandon_path(path.path_id, now)
                 return
-        self._try_again(now + RETRY_NS)
+        self._try_again(now)
 
-    def _try_again(self, at: int) -> None:
-        self._retry = at if self._retry is None else min(self._retry, at)
+    def _try_again(self, now: int) -> None:
+        self._retry = min(self._retry, now + RETRY_NS)
 
 
 class PathLog:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -34,13 +34,12 @@ from minitopo_dc.runners.quic import (
     datagram_frame,
     qlog_directory,
 )
+from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
+from minitopo_dc.runners.sans_io.virtual import make_pair
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Realtime, Workload
 from minitopo_dc.workloads.path_reports import PATHS, PathSample
-
-if TYPE_CHECKING:  # which import this
-    from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
 
 Role = Literal["client", "server"]
 ALPN = "hq-interop"
@@ -152,17 +151,10 @@ class StackRunner(DatagramRunner):
 
     def virtual(self) -> VirtualTransport | None:
         """Return both ends for the virtual clock, as the stack takes time as an argument."""
-        from minitopo_dc.runners.sans_io.virtual import make_pair  # noqa: PLC0415 (it imports this)
-
         return partial(make_pair, self)
 
     def sessions(self) -> tuple[type[ClientSession], type[ServerSession]]:
         """Return what the programs of both ends do on their connections."""
-        from minitopo_dc.runners.sans_io.ends import (  # noqa: PLC0415 (it imports this)
-            ClientSession,
-            ServerSession,
-        )
-
         return ClientSession, ServerSession
 
     def configuration(self, transfer: Transfer, role: Role) -> Configuration:

@@ -32,17 +32,13 @@ from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.quic import ANY_DATAGRAM
 from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
-from minitopo_dc.runners.sans_io.runner import (
-    NUMBER_BYTES,
-    TUNNEL_BYTES,
-    congestion_control,
-)
+from minitopo_dc.runners.sans_io.runner import NUMBER_BYTES, TUNNEL_BYTES, congestion_control
 from minitopo_dc.runners.sans_io.session import Session
 from minitopo_dc.runners.sans_io.virtual import StackPair
 from minitopo_dc.runners.virtual import Address, VirtualFlow
 from minitopo_dc.units import NS_PER_MS
 from minitopo_dc.workloads import Measurement
-from minitopo_dc.workloads.exchange import Client, Server
+from minitopo_dc.workloads.exchange import Client, End, Server
 
 UDP_PAYLOADS = b"\x00"
 """The Context ID of UDP payloads (RFC 9298, section 4); other contexts are dropped."""
@@ -111,7 +107,7 @@ class Http3Transport:
         raise TransferFailed(f"the tunnel's HTTP/3: {reason_phrase or hex(error_code)}")
 
 
-class Relay:
+class Relay(End):
     """One end of the tunnel, with an end of the inner connection at the other end of a wire.
 
     Nothing is kept for batches (RFC 9298, section 6). While the tunnel's congestion windows are
@@ -122,23 +118,21 @@ class Relay:
         self,
         tunnel: Connection,
         inner: Session,
+        target: Address,
         way: tuple[Address, Address],
-        *,
-        wire_ns: int,
-        queue: int,
-        reordering_ns: int,
+        limits: tuple[int, int, int],
     ) -> None:
         """Take the tunnel's end, the inner one's with source and destination of what it gets.
 
-        `wire_ns` is the wire's delay (ns), `queue` the most payloads that wait, `reordering_ns` how
-        long one waits for those before it at the other end (ns; 0: payloads have no number).
+        `target` is the only server to which there is a tunnel. The limits are the wire's delay
+        (ns), the most payloads that wait, and how long one waits for those before it at the other
+        end (ns; 0: payloads have no number).
         """
         self.dropped = 0
         """Payloads that found the queue full."""
-        self.inner = inner
-        self.tunnel = tunnel
-        self._stream = 0
-        self._way, self._wire, self._queue = way, wire_ns, queue
+        self.inner, self.tunnel, self.target = inner, tunnel, target
+        self._stream = 0  # of the request that payloads are HTTP Datagrams of
+        self._way, (self._wire, self._queue, reordering_ns) = way, limits
         self._arriving: deque[tuple[int, bytes]] = deque()
         self._leaving: deque[tuple[int, bytes]] = deque()
         self._numbers = count() if reordering_ns else None
@@ -158,10 +152,6 @@ class Relay:
             if isinstance(event, HeadersReceived):
                 yield event
 
-    def open(self, stream: int) -> None:
-        """Let payloads pass, as HTTP Datagrams of the request on a stream."""
-        self._stream = stream
-
     def datagram(self, data: bytes, now: int) -> None:
         """Take what came in a DATAGRAM frame at `now` (ns)."""
         for event in self.http.handle_event(DatagramFrameReceived(data=data)):
@@ -178,7 +168,7 @@ class Relay:
     def _take_ordered(self, now: int) -> None:
         self._arriving.extend((now + self._wire, data) for data in self._reordering.poll(now))
 
-    def run(self, now: int) -> None:
+    def on_time(self, now: int) -> None:
         """Let the inner end act, and carry what is due at `now` (ns) in both directions."""
         inner = self.inner
         self._take_ordered(now)
@@ -200,7 +190,7 @@ class Relay:
         return NUMBERED + next(self._numbers).to_bytes(NUMBER_BYTES, "big")
 
     def next_timeout(self) -> float:
-        """Return when to call `run` (ns) if nothing happens before, infinity for never."""
+        """Return when to call `on_time` (ns) if nothing happens before, infinity for never."""
         inner = None if self.inner.ended else self.inner.next_timeout()
         first = (line[0][0] for line in (self._arriving, self._leaving) if line)
         others = (*first, self._reordering.next_timeout())
@@ -217,18 +207,21 @@ def udp_path(target: Address) -> str:
     return f"/.well-known/masque/udp/{quote(target[0], safe='')}/{target[1]}/"
 
 
-class TunnelClient(Client):
+class TunnelClient(Relay, Client):
     """The client's end of the tunnel; the inner connection begins when the UPF has agreed."""
 
-    def __init__(self, relay: Relay, inner: ClientSession, target: Address) -> None:
-        super().__init__(inner.client.outcome)
-        self._relay, self._inner, self._target = relay, inner, target
+    inner: ClientSession
+
+    def __init__(self, tunnel: Connection, inner: ClientSession, *others: Any) -> None:
+        """Take what a relay takes."""
+        Client.__init__(self, inner.client.outcome)
+        super().__init__(tunnel, inner, *others)
         self._requested = False
         self._opened: int | None = None
 
     def connected(self, now: int) -> None:  # noqa: ARG002
         """Send the settings of HTTP/3, to which the UPF replies with its own."""
-        self._http = self._relay.http
+        self._http = self.http
 
     def data(self, stream: int, data: bytes, now: int) -> None:
         """Ask for the tunnel when the UPF's settings are there, and begin when it is open.
@@ -236,76 +229,56 @@ class TunnelClient(Client):
         Raises:
             WrongAnswer: the UPF refuses.
         """
-        for answer in self._relay.answers(stream, data):
+        for answer in self.answers(stream, data):
             self.headers(answer.stream_id, int(dict(answer.headers)[b":status"]), now)
-            self._relay.open(answer.stream_id)
+            self._stream = answer.stream_id
             self._opened = now
-            self._inner.start(now)
+            self.inner.start(now)
         # Extended CONNECT has to wait for the server's settings (RFC 9220, section 3).
         if not self._requested and self._http.received_settings is not None:
             self._requested = True
             request = [
                 *((":method", "CONNECT"), (":protocol", "connect-udp"), (":scheme", "https")),
-                *((":authority", SERVER_NAME), (":path", udp_path(self._target))),
+                *((":authority", SERVER_NAME), (":path", udp_path(self.target))),
                 ("capsule-protocol", "?1"),
             ]
             fields = [(name.encode(), value.encode()) for name, value in request]
-            self._http.send_headers(self._relay.tunnel.open_stream(), fields)
-
-    def datagram(self, data: bytes, now: int) -> None:
-        """Take what came in a DATAGRAM frame."""
-        self._relay.datagram(data, now)
+            self._http.send_headers(self.tunnel.open_stream(), fields)
 
     def on_time(self, now: int) -> None:
         """Let the inner client act; when it has ended, so has this one."""
         if self._opened is not None:
-            self._relay.run(now)
-            self.ended = self.ended or self._inner.client.ended
+            super().on_time(now)
+            self.ended = self.ended or self.inner.client.ended
 
     def next_timeout(self) -> float:
         """Return when to call `on_time` (ns) if nothing happens before, infinity for never."""
-        return math.inf if self._opened is None else self._relay.next_timeout()
+        return math.inf if self._opened is None else super().next_timeout()
 
     def failed(self, reason: str) -> None:
         """End both connections with an error, as nothing more will come."""
-        self._inner.client.failed(f"tunnel: {reason}")
+        self.inner.client.failed(f"tunnel: {reason}")
         self.ended = True
 
     def report(self) -> dict[str, Any]:
         """Return the inner client's results, whose times begin with the inner connection."""
         opened = {} if self._opened is None else {"started_s": self._since_start(self._opened)}
-        return {**self._inner.client.report(), **opened}
+        return {**self.inner.client.report(), **opened}
 
 
-class TunnelServer(Server):
-    """The UPF's end of the tunnel, with the wire to the server behind it."""
-
-    def __init__(self, relay: Relay, target: Address) -> None:
-        """Take the only server to which it gives a tunnel."""
-        self._relay, self._target = relay, target
+class TunnelServer(Relay, Server):
+    """The UPF's end of the tunnel, with the wire to the server, its only target, behind it."""
 
     def data(self, stream: int, data: bytes, now: int) -> None:  # noqa: ARG002
         """Answer the request for the tunnel."""
-        for request in self._relay.answers(stream, data):
+        for request in self.answers(stream, data):
             fields = dict(request.headers)
             target = (fields.get(b":protocol"), fields.get(b":path"))
-            is_right = target == (b"connect-udp", udp_path(self._target).encode())
+            is_right = target == (b"connect-udp", udp_path(self.target).encode())
             status = HTTPStatus.OK if is_right else HTTPStatus.BAD_REQUEST
             answer = [(b":status", b"%d" % status), (b"capsule-protocol", b"?1")]
-            self._relay.http.send_headers(request.stream_id, answer)
-            self._relay.open(request.stream_id)
-
-    def datagram(self, data: bytes, now: int) -> None:
-        """Put what came in a DATAGRAM frame on the wire."""
-        self._relay.datagram(data, now)
-
-    def on_time(self, now: int) -> None:
-        """Let the inner server act, and carry what the wire has delayed."""
-        self._relay.run(now)
-
-    def next_timeout(self) -> float:
-        """Return when to call `on_time` (ns) if nothing happens before, infinity for never."""
-        return self._relay.next_timeout()
+            self.http.send_headers(request.stream_id, answer)
+            self._stream = request.stream_id
 
 
 class TunnelPair(StackPair):
@@ -330,26 +303,16 @@ class TunnelPair(StackPair):
             is_tunnel=True,
             scheduler=options.scheduler if "scheduler" in options.model_fields_set else STEERING,
         )
-        ways, wires = ((target, addresses[0]), (proxy, target)), (0, flow.wire_ns)
-        self._relays = client, server = [
-            Relay(
-                *(end, inner, way),
-                wire_ns=wire,
-                queue=options.tunnel_queue,
-                reordering_ns=reordering_ns,
-            )
-            for end, inner, way, wire in zip(ends, self._inner, ways, wires, strict=True)
-        ]
-        asking = ClientSession(
-            *(ends[0], plan, addresses, proxy, flow.begin),
-            make=lambda _: TunnelClient(client, self._inner[0], target),
+        limits = options.tunnel_queue, reordering_ns
+        here, there = (target, addresses[0]), (proxy, target)
+        client = TunnelClient(ends[0], self._inner[0], target, here, (0, *limits))
+        server = TunnelServer(ends[1], self._inner[1], target, there, (flow.wire_ns, *limits))
+        self._relays = client, server
+        clients = [address for address, _ in addresses]
+        return (
+            ClientSession(ends[0], plan, addresses, proxy, flow.begin, make=lambda _: client),
+            ServerSession(ends[1], clients, flow.begin, make=lambda _: server, bare=True),
         )
-        answering = ServerSession(
-            *(ends[1], [address for address, _ in addresses], flow.begin),
-            make=lambda _: TunnelServer(server, target),
-            bare=True,
-        )
-        return asking, answering
 
     def measure(self) -> Measurement:
         """Return the inner connection's measurement, with the paths and drops of the tunnel.

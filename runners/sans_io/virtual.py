@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.quic.connection import Connection, StackError
@@ -11,7 +11,6 @@ from minitopo_dc.runners.addresses import SIMULATED
 from minitopo_dc.runners.base import Transfer, TransferFailed, read_report
 from minitopo_dc.runners.quic import QuicOptions, server_options
 from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
-from minitopo_dc.runners.sans_io.runner import StackRunner
 from minitopo_dc.runners.sans_io.session import MarkedSession, Session
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
@@ -23,6 +22,9 @@ from minitopo_dc.runners.virtual import (
 )
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.path_reports import PATHS, PathSample
+
+if TYPE_CHECKING:  # which imports this
+    from minitopo_dc.runners.sans_io.runner import StackRunner
 
 
 def set_buffers(flow: VirtualFlow, options: QuicOptions) -> None:

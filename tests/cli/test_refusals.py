@@ -80,7 +80,7 @@ REFUSED = [
     (["advise", "--delay", "1", "2", "3"], "--delay: 3 values for 2 legs; give 1 or 2"),
     (["explore", "--port", "70000"], "--port: 70000; allowed: 1 to 65535, or 0 for any"),
     (["trace", "channels", "cells.csv", "rates.csv", "out.csv"], "rates.csv:1: header"),
-    (["trace", "synthesise-drive", "o.csv", "--noise", "21"], "21 dB: allowed: 0 to 20"),
+    (["trace", "synthesise-drive", "o.csv", "--noise", "21"], "noise_db = 21: must be 0 to 20 dB"),
     (["trace", "cells", "cells.csv", "--figure", "no/d.png"], "No such file"),
     (["trace", "cells", "channels.csv", "--scale", "2"], "channels.csv: has capacities already"),
     (["trace", "convert", "nothing.csv", "o.mahimahi"], "carries less than one packet"),

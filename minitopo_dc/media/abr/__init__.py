@@ -114,9 +114,7 @@ class AbrAlgorithm(ABC):
 
 AnyAlgorithm = TypeVar("AnyAlgorithm", bound=type[AbrAlgorithm])
 _ALGORITHMS: Registry[type[AbrAlgorithm]] = Registry(
-    "ABR algorithm",
-    "minitopo_dc.abr_algorithms",
-    ("minitopo_dc.media.abr.rules",),
+    "ABR algorithm", "minitopo_dc.abr_algorithms", ("minitopo_dc.media.abr.rules",)
 )
 
 

@@ -19,13 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from minitopo_dc.media.abr import (
-    AbrAlgorithm,
-    AbrChoice,
-    AbrView,
-    DownloadProgress,
-    abr_algorithm,
-)
+from minitopo_dc.media.abr import AbrAlgorithm, AbrChoice, AbrView, DownloadProgress, abr_algorithm
 from minitopo_dc.media.video import GAMMA_P, SegmentedVideo
 
 SAFETY = 0.9
