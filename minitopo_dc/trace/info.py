@@ -17,16 +17,15 @@ from minitopo_dc.trace.model import (
     Trace,
     resample,
 )
-from minitopo_dc.units import NS_PER_MS
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
-_SECOND = 1_000_000_000
-_WINDOW = 100_000_000
+_WINDOW = 100 * NS_PER_MS
 
 MAX_BPS = 10_000_000_000
 """The capacity from which on another unit is likelier: 10 Gbit/s, several times a 5G cell's."""
-MAX_DELAY_NS = 10 * _SECOND
+MAX_DELAY_NS = 10 * NS_PER_S
 """The delay from which on another unit is likelier: several times what a full queue takes."""
-SHORTEST_NS = _SECOND
+SHORTEST_NS = NS_PER_S
 """A second: what is shorter has mostly times in another unit."""
 GAP_STEPS = 20
 """The number of median steps from which on a step is a gap."""
@@ -82,7 +81,7 @@ def trace_info(trace: Trace) -> TraceInfo:
     square = sum(weight * (rate - mean) ** 2 for rate, weight in weighted)
     return TraceInfo(
         name=trace.name,
-        duration_s=trace.duration_ns / _SECOND,
+        duration_s=trace.duration_ns / NS_PER_S,
         mean_mbps=mean / 1e6,
         min_mbps=weighted[0][0] / 1e6,
         max_mbps=weighted[-1][0] / 1e6,
@@ -91,9 +90,9 @@ def trace_info(trace: Trace) -> TraceInfo:
         changes=sum(a != b for a, b in pairwise(rates.rates_bps)),
         zero_share=math.fsum(weight for rate, weight in weighted if rate == 0),
         autocorrelation_1s=autocorrelation(trace, 1),
-        step_median_s=median_low(lengths) / _SECOND,
-        step_min_s=min(lengths) / _SECOND,
-        step_max_s=max(lengths) / _SECOND,
+        step_median_s=median_low(lengths) / NS_PER_S,
+        step_min_s=min(lengths) / NS_PER_S,
+        step_max_s=max(lengths) / NS_PER_S,
         gaps=gaps_in(trace, lengths),
         equal_times=equal_times,
     )
@@ -123,7 +122,7 @@ def doubts(trace: Trace | DelayTrace) -> str | None:
     """
     reasons: list[str] = []
     if isinstance(trace, OpportunityTrace):
-        mean = most = len(trace.times_ms) * OPPORTUNITY_BYTES * 8 * _SECOND / trace.duration_ns
+        mean = most = len(trace.times_ms) * OPPORTUNITY_BYTES * 8 * NS_PER_S / trace.duration_ns
         source = Source("opportunities of 1,500 bytes at times in ms")
     else:
         values = trace.delays_ns if isinstance(trace, DelayTrace) else trace.rates_bps
@@ -134,7 +133,7 @@ def doubts(trace: Trace | DelayTrace) -> str | None:
     if isinstance(trace, DelayTrace):
         shown = f"{significant(mean / 1e6)} ms one way"
         if most > MAX_DELAY_NS:
-            reasons.append(f"a delay of {significant(most / _SECOND)} s")
+            reasons.append(f"a delay of {significant(most / NS_PER_S)} s")
     elif most > MAX_BPS:
         reasons.append(f"a capacity of {significant(most / 1e9)} Gbit/s")
     reasons += _doubts_of_time(trace)
@@ -142,7 +141,7 @@ def doubts(trace: Trace | DelayTrace) -> str | None:
         return None
     return (
         f"trace {trace.name}: {'; '.join(reasons)}; read as {source.words}: mean {shown} over "
-        f"{significant(trace.duration_ns / _SECOND)} s"
+        f"{significant(trace.duration_ns / NS_PER_S)} s"
     )
 
 
@@ -158,7 +157,9 @@ def _doubts_of_time(trace: Trace | DelayTrace) -> Iterator[str]:
     starts, lengths = step_lengths(trace)
     if gaps := gaps_in(trace, lengths):
         longest = max(lengths)
-        at, length = (significant(ns / _SECOND) for ns in (starts[lengths.index(longest)], longest))
+        at, length = (
+            significant(ns / NS_PER_S) for ns in (starts[lengths.index(longest)], longest)
+        )
         ratio = significant(longest / median_low(lengths))
         which = "a gap" if gaps == 1 else f"{gaps} gaps, the longest"
         yield (
@@ -172,8 +173,8 @@ def autocorrelation(trace: Trace, lag_s: int) -> float | None:
 
     It is None if the means do not vary, or if there are no more than `lag_s` + 1 of them.
     """
-    whole = trace.duration_ns // _SECOND
-    means = resample(trace, _SECOND).rates_bps[:whole]
+    whole = trace.duration_ns // NS_PER_S
+    means = resample(trace, NS_PER_S).rates_bps[:whole]
     if len(means) <= lag_s + 1 or len(set(means)) == 1:
         return None
     centre = sum(means) / len(means)

@@ -17,7 +17,7 @@ MAX_BPS = 10**12
 """1 Tbit/s, as of a leg's rate."""
 LONGEST_S = 604_800
 """A week: a longer trace has times in another unit than is said, or two logs in one."""
-SHORTEST_NS = 1_000_000
+SHORTEST_NS = NS_PER_MS
 """1 ms, the finest step of Mahimahi's format: of a leg's trace, which may loop."""
 MAX_STEPS = 10_000_000
 """Of what is made: windows, steps, opportunities. Some 1 GB of memory."""
@@ -138,7 +138,7 @@ class OpportunityTrace:
     @property
     def duration_ns(self) -> int:
         """Return the length of the trace in ns."""
-        return self.times_ms[-1] * 1_000_000
+        return self.times_ms[-1] * NS_PER_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +209,6 @@ class TraceError(InputError):
         self.line = line
         self.what = what
         self.allowed = allowed
-
-
-_MS = 1_000_000
 
 
 def resample(trace: Trace, step_ns: int) -> RateTrace:
@@ -335,7 +332,7 @@ def _integral(trace: Trace) -> Callable[[int], int]:
 
         def opportunities(until: int) -> int:
             last = until == trace.duration_ns
-            return size * (len(times) if last else bisect_left(times, -(-until // _MS)))
+            return size * (len(times) if last else bisect_left(times, -(-until // NS_PER_MS)))
 
         return opportunities
     sums = trace.cumulative_nbit()
@@ -354,5 +351,5 @@ def _full_at(trace: RateTrace, portion: int) -> Iterator[int]:
     for start, rate, (before, after) in segments:
         while target <= after:
             time = start - (before - target) // rate
-            yield -(-time // _MS)
+            yield -(-time // NS_PER_MS)
             target += portion

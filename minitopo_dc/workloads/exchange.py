@@ -80,11 +80,6 @@ class Received:
         return self.is_right and self.size_bytes == size_bytes
 
 
-def requested_size(path: str) -> int | None:
-    """Return N of the request path `/bytes/N`, None for any other path."""
-    return _size(path, "/bytes")
-
-
 def _size(path: str, folder: str) -> int | None:
     prefix, _, size = path.rpartition("/")
     return int(size) if prefix == folder and size.isdecimal() and size.isascii() else None
@@ -295,7 +290,7 @@ Find = Callable[[str], Content | None]
 
 def requested_content(path: str) -> Content | None:
     """Return the content that `/bytes/N` asks for, None for any other path."""
-    size = requested_size(path)
+    size = _size(path, "/bytes")
     return None if size is None else Content(size)
 
 

@@ -158,7 +158,7 @@ class Realtime(Workload):
         delays = sorted(d for row in rows if (d := row["delay_ms"]) is not None)
         late = sum(delay > self.deadline_ms for delay in delays)
         lost = len(rows) - len(delays)
-        frozen = [gap for direction in self.directions for gap in _freezes(rows, direction)]
+        frozen = [*_freezes(rows, 0), *_freezes(rows, 1)]
         return {
             "frames": len(rows),
             "frame_delay_p50_ms": nearest_rank(delays, 0.50),
@@ -175,10 +175,10 @@ class Realtime(Workload):
         }
 
 
-def _freezes(rows: Any, direction: str) -> list[float]:
+def _freezes(rows: Any, up: int) -> list[float]:
     arrivals = [
         (int(row["frame"]), float(row["received_s"]))
         for row in rows
-        if row["up"] == (direction == "up") and row["received_s"] is not None
+        if row["up"] == up and row["received_s"] is not None
     ]
     return freezes_s(arrivals)

@@ -86,7 +86,7 @@ class AioquicConnection(Connection):
         """Take what is aioquic's, what is to be different, and the log that `free` writes."""
         self.has_events = False
         self.is_client = configuration.is_client
-        self.on_negotiated: Callable[[], None] = lambda: None
+        self.on_negotiated: Callable[[], object] = lambda: None
         """Called when a server's application protocol is known: it may send something at once."""
         self._settings, self._tuning, self._log = configuration, tuning, log
         self._quic = make_connection(configuration, tuning) if self.is_client else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator
+from functools import cached_property
 from http import HTTPStatus
 from typing import Any, ClassVar
 
@@ -31,24 +32,18 @@ class Http3Pipe(Pipe):
 
     def __init__(self, connection: AioquicConnection) -> None:
         super().__init__(connection)
-        self._http: H3Connection | None = None
         self._aioquic = connection
         # The bodies that were not handed over to their ends, by stream, in turn.
         self._bodies: deque[tuple[int, Iterator[bytes]]] = deque()
         self._unsent = 0
-        if connection.is_client:
-            self._begin()
-        else:
-            connection.on_negotiated = self._begin
+        connection.on_negotiated = lambda: self.http
+        if connection.is_client:  # which knows its protocol from the beginning
+            connection.on_negotiated()
 
-    def _begin(self) -> None:
-        self._http = H3Connection(self._aioquic.quic)
-
-    @property
+    @cached_property
     def http(self) -> H3Connection:
-        """Return HTTP/3 of this end, which has begun."""
-        assert self._http is not None
-        return self._http
+        """Return HTTP/3 of this end, which sends its settings when it is asked for first."""
+        return H3Connection(self._aioquic.quic)
 
     def request(
         self, method: str, path: str, body: bytes | None = None, *, length: int | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -69,11 +70,8 @@ def make_connection(
         tuning: what is to be different.
         destination: the connection ID that a client has sent its first packet to.
     """
-    if tuning != MODERN:
-        return TunedConnection(configuration, tuning, destination=destination)
-    return OrderedConnection(
-        configuration=configuration, original_destination_connection_id=destination
-    )
+    kind = OrderedConnection if tuning == MODERN else partial(TunedConnection, tuning)
+    return kind(configuration=configuration, original_destination_connection_id=destination)
 
 
 class TunedConnection(OrderedConnection):
@@ -83,13 +81,9 @@ class TunedConnection(OrderedConnection):
     many are sent as asked for when many packets arrive at once.
     """
 
-    def __init__(
-        self, configuration: QuicConfiguration, tuning: Tuning, *, destination: bytes | None
-    ) -> None:
-        """Take the arguments of `make_connection`."""
-        super().__init__(
-            configuration=configuration, original_destination_connection_id=destination
-        )
+    def __init__(self, tuning: Tuning, *, configuration: QuicConfiguration, **others: Any) -> None:
+        """Take the tuning, and what aioquic's connection takes."""
+        super().__init__(configuration=configuration, **others)
         self._every = _number(tuning.ack_every, math.inf)
         self._decimated = _number(tuning.ack_decimation, math.inf)
         self._counts_packets = min(self._every, self._decimated) < math.inf

@@ -15,6 +15,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, Self
 
@@ -227,8 +228,12 @@ def _serve(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, 
             marked=_marked_server(runner, transfer, sockets),
         )
         drive(session, sockets, stop.waiting, until=lambda: session.ended or stop.requested)
-        session.finish(time.monotonic_ns())
-        _close(session, sockets)
+        now = time.monotonic_ns()
+        session.finish(now)
+        if session.ready is not None and not session.ended:
+            with suppress(StackError):  # it is being closed already
+                session.connection.close(now)
+            sockets.send(session.drive(now))  # tell the client, and wait for no answer
         if not stop.requested:
             wait_readable([stop.waiting], None)
         return session, _server_report(session, sockets)
@@ -242,18 +247,6 @@ def _marked_server(
         return None
     connection = runner.connection(transfer, "server", time.monotonic_ns)
     return MarkedSession(connection, on_client=lambda client: marks.update({client: dscp}))
-
-
-def _close(session: ServerSession, sockets: Sockets) -> None:
-    """Tell the client, if the connection is not over, and wait for no answer."""
-    if session.ready is None or session.ended:
-        return
-    now = time.monotonic_ns()
-    try:
-        session.connection.close(now)
-    except StackError:
-        return  # it is being closed already
-    sockets.send(session.drive(now))
 
 
 def _server_report(session: ServerSession, sockets: Sockets) -> dict[str, Any]:

@@ -111,8 +111,13 @@ class PathKeeper:
                 self._connection.set_path_status(path.path_id, backup=backup, now=now)
 
     def _now_wanted(self, there: Mapping[int, PathStatistics], now: int) -> Mapping[int, str]:
-        """Return the legs of `_wanted`, but others of the plan's first ones not before it says."""
-        wanted = self._wanted(now)
+        """Return the status of each leg that is to have a path now.
+
+        Others of the plan's first ones have none before it says so.
+        """
+        at_s = (now - self._begin) / NS_PER_S
+        status = {leg: self._plan.status(leg, at_s) for leg in self._plan.legs}
+        wanted = {leg: each for leg, each in status.items() if each is not None}
         if not self._opens_others:
             received = sum(path.bytes_received for path in there.values())
             self._opens_others = received >= self._plan.others_after_bytes
@@ -121,11 +126,6 @@ class PathKeeper:
         self._try_again(now)
         late = set(self._plan.initial) - there.keys()
         return {leg: status for leg, status in wanted.items() if leg not in late}
-
-    def _wanted(self, now: int) -> Mapping[int, str]:
-        at_s = (now - self._begin) / NS_PER_S
-        status = {leg: self._plan.status(leg, at_s) for leg in self._plan.legs}
-        return {leg: each for leg, each in status.items() if each is not None}
 
     def _current_paths(self) -> dict[int, PathStatistics]:
         """Return the paths that are not being given up, by leg."""

@@ -34,7 +34,7 @@ from minitopo_dc.workloads.exchange import (
     BLOCK_BYTES,
     blocks,
     content_sha256,
-    requested_size,
+    requested_content,
     write_content,
 )
 from tests.runners.hosts import told, transfer_in
@@ -163,7 +163,8 @@ def test_a_content_is_the_same_in_every_form(tmp_path: Path) -> None:
     ],
 )
 def test_the_requested_size_is_read_from_the_path(path: str, size: int | None) -> None:
-    assert requested_size(path) == size
+    found = requested_content(path)
+    assert (found and found.size_bytes) == size
 
 
 def test_a_certificate_names_the_server_and_its_addresses(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from minitopo_dc.runners.base import TransferFailed, read_report
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Video, parse_workload
 from minitopo_dc.workloads.base import Row
-from minitopo_dc.workloads.exchange import Client, WrongAnswer, blocks, requested_size
+from minitopo_dc.workloads.exchange import Client, WrongAnswer, blocks
 from tests.workloads.wire import Wire
 
 
@@ -35,7 +35,7 @@ class Watching:
 
     def answer(self, stream: int, now_s: int) -> int:
         """Answer a request; how many bytes there were."""
-        now, size = now_s * NS_PER_S, requested_size(self.wire.sent[stream].path) or 0
+        now, size = now_s * NS_PER_S, int(self.wire.sent[stream].path.removeprefix("/bytes/"))
         self.client.headers(stream, 200, now)
         for block in blocks(size):
             self.client.data(stream, block, now)

@@ -5,7 +5,7 @@ The build needs a compiler and the headers of Python and OpenSSL, but no root.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -147,7 +147,8 @@ def _compile(say: Callable[[str], None], cache: Path, scratch: Path) -> Path:
     files = (glue, *(here / name for name in HELPER), *source_files(sources))
     jobs = [(file, options) for file in files]
     if fused:
-        jobs.append((fusion_file(sources), (*options, *FUSION)))
+        # For processors with AES-NI, which needs options of its own.
+        jobs.append((sources / "picotls" / "lib" / "fusion.c", (*options, *FUSION)))
     objects = compile_all(jobs, scratch)
     return link(objects, scratch / Path(EXTENSION.file_name()).name, LIBRARIES)
 
@@ -188,14 +189,9 @@ def source_files(sources: Path) -> Iterator[Path]:
     own = sorted((picoquic / "picoquic").glob("*.c"))
     yield from (file for file in own if file.stem not in NOT_COMPILED)
     yield from sorted((picoquic / "loglib").glob("*.c"))
-    yield from _named(picotls / "lib", PICOTLS)
-    yield from _named(picotls / "deps" / "cifra" / "src", CIFRA)
+    yield from (picotls / "lib" / f"{name}.c" for name in PICOTLS)
+    yield from (picotls / "deps" / "cifra" / "src" / f"{name}.c" for name in CIFRA)
     yield picotls / "deps" / "micro-ecc" / "uECC.c"
-
-
-def fusion_file(sources: Path) -> Path:
-    """Return the C file of AES-GCM for processors with AES-NI, which needs options of its own."""
-    return sources / "picotls" / "lib" / "fusion.c"
 
 
 def include_paths(sources: Path) -> Iterator[Path]:
@@ -204,7 +200,3 @@ def include_paths(sources: Path) -> Iterator[Path]:
     yield from (sources / "picoquic" / name for name in ("picoquic", "loglib"))
     yield picotls / "include"
     yield from (picotls / "deps" / name for name in ("cifra/src/ext", "cifra/src", "micro-ecc"))
-
-
-def _named(directory: Path, names: Iterable[str]) -> Iterator[Path]:
-    return (directory / f"{name}.c" for name in names)

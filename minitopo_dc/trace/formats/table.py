@@ -221,8 +221,6 @@ def _moment(row: Row, text: str, time: TraceColumn) -> int:
 
 TIMESTAMP = "Timestamp"
 TIME = TraceColumn(TIMESTAMP, RACA_CLOCK)
-_RESOLUTION_NS = 1_000_000_000
-"""Of the time stamps, so that the last row lasts 1 s."""
 
 
 def parse_raca(rows: Rows, column: str) -> RateTrace:
@@ -238,7 +236,8 @@ def parse_raca(rows: Rows, column: str) -> RateTrace:
     header.place(TIMESTAMP)
     if column not in bitrates:
         raise header.error(f"no column {column!r}", " or ".join(bitrates) or "*_bitrate")
-    return parse_table(header, rows[1:], TIME, TraceColumn(column, KBPS), _RESOLUTION_NS)
+    # The time stamps' resolution is 1 s, so the last row lasts that.
+    return parse_table(header, rows[1:], TIME, TraceColumn(column, KBPS), NS_PER_S)
 
 
 Sample = tuple[int, HeardCell]
