@@ -105,7 +105,7 @@ class _Picture:
     started_ns: int | None = None
     plays: bool = False
     stalled_ns: int = 0
-    """Time without a picture (ns) for lack of the next segment."""
+    """Time without a picture (ns) for lack of the next segment, since the last one came."""
 
     def go_on(self, now: int) -> None:
         """Play until `now` (ns), and count stalls."""
@@ -120,11 +120,6 @@ class _Picture:
         self.level_ns += segment_ns
         if not self.plays and (self.level_ns >= self.startup_ns or is_last):
             self.plays, self.started_ns = True, self.at_ns
-
-    def take_stall(self) -> int:
-        """Return for how many ns the picture stood still since the last call."""
-        stalled, self.stalled_ns = self.stalled_ns, 0
-        return stalled
 
 
 class _Average:
@@ -326,7 +321,7 @@ class Player:
         self._picture.add(self.video.segment_ns, is_last=is_last)
         segment = self.segments[-1]
         segment.done_ns, segment.buffer_ns = now, self._picture.level_ns
-        segment.stall_ns = self._picture.take_stall()
+        segment.stall_ns, self._picture.stalled_ns = self._picture.stalled_ns, 0
 
     # Abandonment.
 

@@ -44,10 +44,7 @@ DEMOTED: dict[DemotedPaths, int] = {
     **{"as-now": 0, "linger": 1, "refuse": 1 + 2, "fall-back": 1 + 4, "2022": 1 + 2 + 4}
 }
 """By the numbers of `stack.h`: what is refused or fallen back to has to be there still."""
-COUNTERS = (
-    *("packets_sent", "packets_lost", "spurious_losses"),
-    *("bytes_sent", "bytes_received", "bytes_acknowledged", "bytes_lost"),
-)
+COUNTERS = ("packets_sent", "packets_lost", "bytes_sent", "bytes_received", "bytes_acknowledged")
 """Of a path, by the names of `stack.h`."""
 TEXTS = (
     *("certificate", "key", "alpn", "server_name", "congestion_control", "qlog", "experiment"),

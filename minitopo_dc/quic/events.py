@@ -38,11 +38,9 @@ class PathStatistics:
     minimum_rtt_ms: float | None
     packets_sent: int
     packets_lost: int
-    spurious_losses: int
     bytes_sent: int
     bytes_received: int
     bytes_acknowledged: int
-    bytes_lost: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,11 +172,10 @@ class _Terminal:
 
     def _enter(self, number: int, channel: int) -> None:
         self._used.append(channel)
-        if channel in self._backups:
+        is_backup = channel in self._backups
+        if is_backup:
             self._backups.remove(channel)
-            self._happens(number, "available", channel)
-        else:
-            self._happens(number, "open", channel)
+        self._happens(number, "available" if is_backup else "open", channel)
 
     def _happens(
         self, number: int, action: ChannelAction, channel: int, *, late: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import model_validator
@@ -109,13 +109,13 @@ class RequestResponse(Workload):
         """Return an error if requests were not sent, or none was answered, else None."""
         if len(measured.rows) != self.requests:
             return f"client sent {len(measured.rows)} of {self.requests} requests"
-        if not any(True for _ in delays_ms(measured.rows)):
+        if not delays_ms(measured.rows):
             return f"none of {self.requests} requests was answered"
         return None
 
     def details(self, measured: Measurement) -> dict[str, Any]:
         """Return numbers of requests, and mean, median, 95th percentile, maximum of delays (ms)."""
-        delays = sorted(delays_ms(measured.rows))
+        delays = delays_ms(measured.rows)
         return {
             "requests": len(measured.rows),
             "answered": len(delays),
@@ -144,12 +144,9 @@ def request_rows(times: Sequence[tuple[float, float | None]]) -> list[Row]:
     ]
 
 
-def delays_ms(rows: Sequence[Row]) -> Iterator[float]:
-    """Yield the delays (ms) of the requests that were answered."""
-    for row in rows:
-        delay = row["delay_ms"]
-        if delay is not None:
-            yield delay
+def delays_ms(rows: Iterable[Row]) -> list[float]:
+    """Return the delays (ms) of what was answered or came, in ascending order."""
+    return sorted(delay for row in rows if (delay := row["delay_ms"]) is not None)
 
 
 class RequestClient(Client):

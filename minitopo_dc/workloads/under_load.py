@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from bisect import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -90,23 +91,17 @@ class UnderLoad(RequestResponse):
         """Return the measurement in a client's report; each row has its phase."""
         measured = super().measured(report)
         began_s = measured.details["load_began_s"]
+        begins = (began_s, began_s + self.warm_up_s) if began_s is not None else ()
         rows = [
-            {**row, "phase": self._phase(float(row["sent_s"] or 0), began_s)}
-            for row in measured.rows
+            {**row, "phase": bisect(begins, float(row["sent_s"] or 0))} for row in measured.rows
         ]
         return replace(measured, rows=rows)
 
-    def _phase(self, sent_s: float, began_s: float | None) -> int:
-        if began_s is None or sent_s < began_s:
-            return IDLE
-        return LOADED if sent_s >= began_s + self.warm_up_s else WARM_UP
-
     def failure(self, measured: Measurement) -> str | None:
         """Return an error also if no request was answered without the load, or under it."""
-        for phase in (IDLE, LOADED):
-            if not _delays(measured.rows, phase):
-                return super().failure(measured) or f"no {PHASES[phase]} request was answered"
-        return super().failure(measured)
+        silent = [phase for phase in (IDLE, LOADED) if not _delays(measured.rows, phase)]
+        words = (f"no {PHASES[phase]} request was answered" for phase in silent)
+        return super().failure(measured) or next(words, None)
 
     def details(self, measured: Measurement) -> dict[str, Any]:
         """Return medians and their ratio, the draft's round trips per minute, the load's rate."""
@@ -128,7 +123,7 @@ class UnderLoad(RequestResponse):
 
 
 def _delays(rows: Sequence[Row], phase: int) -> list[float]:
-    return sorted(delays_ms([row for row in rows if row["phase"] == phase]))
+    return delays_ms(row for row in rows if row["phase"] == phase)
 
 
 class UnderLoadClient(RequestClient):

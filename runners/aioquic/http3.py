@@ -35,7 +35,7 @@ class Http3Pipe(Pipe):
         self._aioquic = connection
         # The bodies that were not handed over to their ends, by stream, in turn.
         self._bodies: deque[tuple[int, Iterator[bytes]]] = deque()
-        self._unsent = 0
+        self.unsent = 0
         connection.on_negotiated = lambda: self.http
         if connection.is_client:  # which knows its protocol from the beginning
             connection.on_negotiated()
@@ -80,14 +80,14 @@ class Http3Pipe(Pipe):
     def write(self, stream: int, data: bytes, *, end: bool = False) -> None:
         """Send the next piece of a body."""
         self.http.send_data(stream, data, end_stream=end)
-        self._unsent += len(data)
+        self.unsent += len(data)
 
     def tell(self, end: End, event: Event, now: int, *, marked: bool = False) -> None:
         """Tell an end of a workload what came."""
         if isinstance(event, StreamReset):
             # aioquic has given this end's part up, too, and has dropped what was unsent.
             self._bodies = deque(body for body in self._bodies if body[0] != event.stream_id)
-            self._unsent = 0  # of others there may be more: then refills come early
+            self.unsent = 0  # of others there may be more: then refills come early
         if not isinstance(event, StreamData):
             super().tell(end, event, now, marked=marked)
             return
@@ -97,14 +97,10 @@ class Http3Pipe(Pipe):
 
     def refill(self) -> None:
         """Give the connection more of the bodies when little of them is left to send."""
-        while self._bodies and self._unsent < LOW_WATER_BYTES:
+        while self._bodies and self.unsent < LOW_WATER_BYTES:
             stream, body = self._bodies.popleft()
             if self._give_next(stream, body):
                 self._bodies.append((stream, body))
-
-    def note_sent(self, size_bytes: int) -> None:
-        """Note that so much was sent: headers and retransmissions too, so refills come early."""
-        self._unsent = max(0, self._unsent - size_bytes)
 
     def _give_next(self, stream: int, body: Iterator[bytes]) -> bool:
         """Give the connection a block of a body, or its end; return whether there is more."""
@@ -203,5 +199,6 @@ class AioquicServer(ServerSession):
             return super()._send(now)
         self._pipe.refill()
         sent = super()._send(now)
-        self._pipe.note_sent(sum(len(data) for data, *_ in sent))
+        # Headers and retransmissions count too, so refills come early.
+        self._pipe.unsent = max(0, self._pipe.unsent - sum(len(data) for data, *_ in sent))
         return sent

@@ -35,8 +35,7 @@ from minitopo_dc.runners.processes.udp_socket import (
 )
 from minitopo_dc.runners.programs import wait_for_start
 from minitopo_dc.runners.quic import server_options
-from minitopo_dc.runners.sans_io.ends import ServerSession
-from minitopo_dc.runners.sans_io.runner import StackRunner
+from minitopo_dc.runners.sans_io.runner import Role, StackRunner
 from minitopo_dc.runners.sans_io.session import MarkedSession, Session
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from minitopo_dc.workloads import Realtime
@@ -154,11 +153,6 @@ def drive(
         sockets.send(session.drive(time.monotonic_ns()))
 
 
-def _key_frame_dscp(transfer: Transfer) -> int | None:
-    workload = transfer.workload
-    return workload.key_frame_dscp if isinstance(workload, Realtime) else None
-
-
 def main() -> None:
     """Do what the workload asks of this end, and print the report."""
     transfer = Transfer.given()
@@ -185,7 +179,7 @@ def _ask(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, An
             (transfer.server_address, transfer.port),
             begin_ns,
             make=transfer.workload.make_client,
-            marked=_marked_client(runner, transfer, sockets),
+            marked=_marked(runner, transfer, "client", sockets),
         )
         started_ns = time.monotonic_ns()
         session.start(started_ns)
@@ -198,15 +192,20 @@ def _ask(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, An
         }
 
 
-def _marked_client(
-    runner: StackRunner, transfer: Transfer, sockets: Sockets
+def _marked(
+    runner: StackRunner, transfer: Transfer, role: Role, sockets: Sockets
 ) -> MarkedSession | None:
-    dscp = _key_frame_dscp(transfer)
+    """Return an end of the second connection, which key frames with a code point have."""
+    workload, marks = transfer.workload, sockets.code_points
+    dscp = workload.key_frame_dscp if isinstance(workload, Realtime) else None
     if dscp is None:
         return None
+    connection = runner.connection(transfer, role, time.monotonic_ns)
+    if role == "server":
+        return MarkedSession(connection, on_client=lambda client: marks.update({client: dscp}))
     address = sockets.add(transfer.client_addresses[0])
-    sockets.code_points[address] = dscp
-    return MarkedSession(runner.connection(transfer, "client", time.monotonic_ns), address)
+    marks[address] = dscp
+    return MarkedSession(connection, address)
 
 
 def _serve(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, Any]]:
@@ -225,7 +224,7 @@ def _serve(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, 
             make=workload.make_server,
             bare=workload.bare_streams,
             sample_ns=SAMPLE_NS if len(clients) > 1 else None,
-            marked=_marked_server(runner, transfer, sockets),
+            marked=_marked(runner, transfer, "server", sockets),
         )
         drive(session, sockets, stop.waiting, until=lambda: session.ended or stop.requested)
         now = time.monotonic_ns()
@@ -236,28 +235,14 @@ def _serve(runner: StackRunner, transfer: Transfer) -> tuple[Session, dict[str, 
             sockets.send(session.drive(now))  # tell the client, and wait for no answer
         if not stop.requested:
             wait_readable([stop.waiting], None)
-        return session, _server_report(session, sockets)
-
-
-def _marked_server(
-    runner: StackRunner, transfer: Transfer, sockets: Sockets
-) -> MarkedSession | None:
-    dscp, marks = _key_frame_dscp(transfer), sockets.code_points
-    if dscp is None:
-        return None
-    connection = runner.connection(transfer, "server", time.monotonic_ns)
-    return MarkedSession(connection, on_client=lambda client: marks.update({client: dscp}))
-
-
-def _server_report(session: ServerSession, sockets: Sockets) -> dict[str, Any]:
-    return {
-        **session.describe(),
-        "server_datagrams_sent": sockets.sent,
-        "server_datagrams_received": sockets.received,
-        "server_socket_drops": sockets.drops,
-        PATHS: session.paths.reports(),
-        "path_samples": [asdict(sample) for sample in session.take_samples()],
-    }
+        return session, {
+            **session.describe(),
+            "server_datagrams_sent": sockets.sent,
+            "server_datagrams_received": sockets.received,
+            "server_socket_drops": sockets.drops,
+            PATHS: session.paths.reports(),
+            "path_samples": [asdict(sample) for sample in session.take_samples()],
+        }
 
 
 if __name__ == "__main__":

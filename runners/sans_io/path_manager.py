@@ -96,7 +96,12 @@ class PathKeeper:
         while self._next_change <= now:
             self._next_change = next(self._changes, math.inf)
         self._retry = math.inf
-        there = self._current_paths()
+        # By leg, without those that are being given up.
+        there = {
+            self._legs[path.local]: path
+            for path in self._connection.paths()
+            if path.local in self._legs and not path.abandoned
+        }
         wanted = self._now_wanted(there, now)
         working = {leg: path for leg, path in there.items() if path.validated and leg in wanted}
         for leg in wanted:
@@ -126,14 +131,6 @@ class PathKeeper:
         self._try_again(now)
         late = set(self._plan.initial) - there.keys()
         return {leg: status for leg, status in wanted.items() if leg not in late}
-
-    def _current_paths(self) -> dict[int, PathStatistics]:
-        """Return the paths that are not being given up, by leg."""
-        return {
-            self._legs[path.local]: path
-            for path in self._connection.paths()
-            if path.local in self._legs and not path.abandoned
-        }
 
     def _open(self, leg: int, now: int) -> None:
         if self._not_before.get(leg, now) > now:

@@ -9,7 +9,7 @@ from minitopo_dc.fields import PathPlan
 from minitopo_dc.quic.connection import Connection, StackError
 from minitopo_dc.runners.addresses import SIMULATED
 from minitopo_dc.runners.base import Transfer, TransferFailed, read_report
-from minitopo_dc.runners.quic import QuicOptions, server_options
+from minitopo_dc.runners.quic import server_options
 from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
 from minitopo_dc.runners.sans_io.session import MarkedSession, Session
 from minitopo_dc.runners.virtual import (
@@ -27,21 +27,17 @@ if TYPE_CHECKING:  # which imports this
     from minitopo_dc.runners.sans_io.runner import StackRunner
 
 
-def set_buffers(flow: VirtualFlow, options: QuicOptions) -> None:
-    """Give both hosts' sockets the receive buffers of a runner's options."""
-    if options.receive_buffer_bytes:
-        flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
-    if buffer_bytes := server_options(options, flow.workload).receive_buffer_bytes:
-        flow.server_host.set_receive_buffer(buffer_bytes)
-
-
 class StackPair:
     """A client and a server, on one path or, with a plan of paths, on those of the plan."""
 
     def __init__(self, runner: StackRunner, flow: VirtualFlow) -> None:
         self._runner, self._flow = runner, flow
         self._transfer = Transfer.of_flow(flow, *SIMULATED)
-        set_buffers(flow, runner.options(self._transfer))
+        options = runner.options(self._transfer)
+        if options.receive_buffer_bytes:
+            flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
+        if buffer_bytes := server_options(options, flow.workload).receive_buffer_bytes:
+            flow.server_host.set_receive_buffer(buffer_bytes)
         if code_point := runner.code_point(self._transfer):
             for host in (flow.client_host, flow.server_host):
                 host.set_ecn(code_point)

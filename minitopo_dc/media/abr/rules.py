@@ -109,7 +109,8 @@ class Bba(AbrAlgorithm):
     def choose(self, view: AbrView) -> AbrChoice:
         """Leave the last quality when the line has reached the next higher or lower one."""
         bitrates, last = self.video.bitrates_kbps, self._last
-        line = self._line_kbps(view.buffer_s)
+        share = (view.buffer_s - self._reservoir_s) / (self._upper_s - self._reservoir_s)
+        line = bitrates[0] + min(max(share, 0.0), 1.0) * (bitrates[-1] - bitrates[0])
         higher, lower = bitrates[min(last + 1, len(bitrates) - 1)], bitrates[max(last - 1, 0)]
         if view.buffer_s <= self._reservoir_s:
             self._last = 0
@@ -120,11 +121,6 @@ class Bba(AbrAlgorithm):
         elif line <= lower:
             self._last = min(q for q, bitrate in enumerate(bitrates) if bitrate >= line)
         return AbrChoice(self._last)
-
-    def _line_kbps(self, buffer_s: float) -> float:
-        low, high = self.video.bitrates_kbps[0], self.video.bitrates_kbps[-1]
-        share = (buffer_s - self._reservoir_s) / (self._upper_s - self._reservoir_s)
-        return low + min(max(share, 0.0), 1.0) * (high - low)
 
 
 MIN_SEGMENTS = 3

@@ -72,14 +72,18 @@ def build(say: Callable[[str], None]) -> Path:
 
 def _compile(say: Callable[[str], None], cache: Path, scratch: Path) -> Path:
     check_headers(("Python.h",))
-    environment = _environment()
+    # Also with rustup's folder, which sudo leaves out.
+    folders = os.environ.get("PATH", os.defpath), f"{os.environ.get('HOME', '')}/.cargo/bin"
+    environment = {"PATH": ":".join(folders)}
     _check_rust(environment)
     crate = scratch / "crate"
     for name in (*SOURCES, PATCH):
         (crate / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(_HERE / name, crate / name)
     say("getting the crates (by cargo)")
-    _patch(_fetch(crate, environment), scratch / CRATE)
+    shutil.copytree(_fetch(crate, environment), scratch / CRATE)
+    command = ["patch", "--strip=1", "--batch", "--input", str(_HERE / PATCH)]
+    run(command, f"{PATCH} does not fit these sources", directory=scratch / CRATE)
     say("compiling noq (2 minutes on two cores)")
     command = [
         *("cargo", "build", "--release", "--offline", "--target-dir", str(cache / TARGET)),
@@ -91,12 +95,6 @@ def _compile(say: Callable[[str], None], cache: Path, scratch: Path) -> Path:
     objects = compile_all([(glue, (*FLAGS, f"-I{python_headers()}"))], scratch)
     archive = cache / TARGET / "release" / f"lib{EXTENSION.module}.a"
     return link([*objects, archive], scratch / Path(EXTENSION.file_name()).name, LIBRARIES)
-
-
-def _environment() -> Mapping[str, str]:
-    """Return the path of programs, also with rustup's folder, which sudo leaves out."""
-    home = os.environ.get("HOME", "")
-    return {"PATH": f"{os.environ.get('PATH', os.defpath)}:{home}/.cargo/bin"}
 
 
 def _check_rust(environment: Mapping[str, str]) -> None:
@@ -117,9 +115,3 @@ def _fetch(crate: Path, environment: Mapping[str, str]) -> Path:
     what = "cargo could not get the crates, once (is there a network?)"
     packages = json.loads(run(command, what, environment=environment))["packages"]
     return next(Path(each["manifest_path"]).parent for each in packages if each["name"] == CRATE)
-
-
-def _patch(source: Path, target: Path) -> None:
-    shutil.copytree(source, target)
-    command = ["patch", "--strip=1", "--batch", "--input", str(_HERE / PATCH)]
-    run(command, f"{PATCH} does not fit these sources", directory=target)

@@ -43,17 +43,13 @@ from minitopo_dc.trace.model import (
 )
 
 _BEGINNING = re.compile(r"\s*(\{|\[\s*[{\]])")
+"""Of an object of JSON, or of a list of objects."""
 _DURATION = re.compile(r"duration_[a-z]+")
 _FORMS = "Sabre's network.json: [{duration_ms, bandwidth_kbps}, ...], or iperf3's -J"
 _SUM, _REVERSE = "sum", "sum_bidir_reverse"
 _BPS = Unit("bit/s", 1)
 VALUES = 4
 """Of an entry of `network.json` that has others than those that are known."""
-
-
-def is_json(text: str) -> bool:
-    """Return whether a text begins as an object of JSON or a list of objects does."""
-    return _BEGINNING.match(text) is not None
 
 
 def parse_json(path: Path, text: str, column: str) -> RateTrace:
@@ -104,7 +100,11 @@ def _iperf(path: Path, document: dict[str, Any], column: str) -> RateTrace:
     if "error" in document:
         raise TraceError(path, 0, f"iperf3 failed: {document['error']}"[:200], "a finished test")
     try:
-        intervals = [_columns_of(interval) for interval in document["intervals"]]
+        intervals = [
+            {name: interval[name] for name in (_SUM, _REVERSE) if name in interval}
+            | {f"stream_{number}": it for number, it in enumerate(interval["streams"], start=1)}
+            for interval in document["intervals"]
+        ]
         kept = [interval for interval in intervals if not interval[_SUM].get("omitted")]
         names = list(kept[0])
     except (LookupError, TypeError, AttributeError):
@@ -126,12 +126,6 @@ def _iperf(path: Path, document: dict[str, Any], column: str) -> RateTrace:
         periods.append((end - start, round(rate)))
     words = TraceColumn("start", SECONDS), TraceColumn(f"{name} bits_per_second", _BPS)
     return _of_periods(path, periods, Source(words_of(*words)))
-
-
-def _columns_of(interval: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    sums = {name: interval[name] for name in (_SUM, _REVERSE) if name in interval}
-    streams = enumerate(interval["streams"], start=1)
-    return sums | {f"stream_{number}": stream for number, stream in streams}
 
 
 def _number(path: Path, entry: dict[str, Any], name: str, number: int) -> str:
@@ -182,7 +176,7 @@ def read_trace(
     """
     file = Path(path)
     text = text_of(file)
-    if format == "json" or (format == "auto" and is_json(text)):
+    if format == "json" or (format == "auto" and _BEGINNING.match(text)):
         trace: Trace = parse_json(file, text, column)
     else:
         rows = rows_of(file, text)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -129,10 +128,15 @@ def parse_channels(rows: Rows) -> Capacities:
     count = _channel_count(header.fields)
     if not count or len(rows) == 1:
         raise header.error("no channels", ",".join(_header(1)) + " and a row a second")
-    times = [_second(row, len(header.fields)) for row in rows[1:]]
-    for row, (before, after) in zip(rows[2:], pairwise(times), strict=True):
-        if after != before + 1:
-            raise row.error(f"time {after} after {before}", "each second once")
+    times: list[int] = []
+    for row in rows[1:]:
+        row.check_width(len(header.fields), f"{len(header.fields)} columns, as the header")
+        time = row.number(row.fields[0], "time_s")
+        if time != int(time):
+            raise row.error(f"time {row.fields[0]}", "whole seconds")
+        if times and time != times[-1] + 1:
+            raise row.error(f"time {time} after {times[-1]}", "each second once")
+        times.append(int(time))
     rates = [
         tuple(float(row.rate_bps(row.fields[place], name, MBPS) / MBPS.size) for row in rows[1:])
         for place, name in enumerate(header.fields[1 : 1 + count], start=1)
@@ -183,14 +187,6 @@ def _cell(row: Row) -> HeardCell:
         if not name or "/" in name:
             raise row.error(f"{column} {name!r}", "a name without a slash")
     return HeardCell(operator, carrier, cell, row.power_dbm(power, "rsrp_dbm"))
-
-
-def _second(row: Row, width: int) -> int:
-    row.check_width(width, f"{width} columns, as the header")
-    time = row.number(row.fields[0], "time_s")
-    if time != int(time):
-        raise row.error(f"time {row.fields[0]}", "whole seconds")
-    return int(time)
 
 
 def _refuse_cells(header: Row) -> None:
