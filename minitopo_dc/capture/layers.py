@@ -12,7 +12,7 @@ No other module of the library imports scapy.
 from __future__ import annotations
 
 from ipaddress import ip_address
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from scapy.config import conf
 from scapy.fields import (
@@ -106,10 +106,7 @@ def udp_packet(
         data: of the datagram.
     """
     (of, sport), (to, dport) = source, destination
-    version_6 = ip_address(of).version == 6
-    ip = (
-        IPv6(src=of, dst=to, tc=traffic_class)
-        if version_6
-        else IP(src=of, dst=to, tos=traffic_class)
-    )
+    layer, field = (IPv6, "tc") if ip_address(of).version == 6 else (IP, "tos")
+    options: Any = {field: traffic_class}
+    ip = layer(src=of, dst=to, **options)
     return bytes(ip / UDP(sport=sport, dport=dport) / data)
