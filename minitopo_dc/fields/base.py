@@ -328,6 +328,15 @@ def exists(name: str) -> bool:
 FilePath = Annotated[Path, AfterValidator(possible_path)]
 
 
+def text_of(path: Path, most: int, within: Path | None = None) -> str:
+    """Return the text of a file of at most so many bytes; SettingsError: it cannot be read."""
+    try:
+        return read_text(path, most, within)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise SettingsError(f"{quoted(path)}: {why}") from None
+
+
 def read_yaml(path: Path, within: Path | None = None) -> Any:
     """Return what a YAML file holds, which no link may lead out of the directory `within`.
 
@@ -335,16 +344,12 @@ def read_yaml(path: Path, within: Path | None = None) -> Any:
         SettingsError: the file cannot be read or is no YAML; with its line where there is one.
     """
     try:
-        return parse_yaml(read_text(path, MAX_BYTES, within))
-    except OSError as error:
-        raise SettingsError(f"{quoted(path)}: {error.strerror}") from None
+        return parse_yaml(text_of(path, MAX_BYTES, within))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "not YAML"
         raise SettingsError(f"{path}{line}: {problem}") from None
-    except ValueError as error:
-        raise SettingsError(f"{quoted(path)}: {error}") from None
 
 
 def quoted(value: object) -> str:

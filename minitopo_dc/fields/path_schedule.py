@@ -198,13 +198,10 @@ class PathPlan:
 
     def status(self, leg: int, at_s: float) -> PathStatus | None:
         """Return the status that a leg's path was asked to have at a moment; None when not open."""
-        for name, periods in (
-            ("available", self.available_periods(leg)),
-            ("backup", self.open_periods(leg)),
-        ):
-            if any(begin <= at_s < end for begin, end in periods):
-                return name  # type: ignore[return-value]
-        return None
+        if any(begin <= at_s < end for begin, end in self.available_periods(leg)):
+            return "available"
+        is_open = any(begin <= at_s < end for begin, end in self.open_periods(leg))
+        return "backup" if is_open else None
 
     def usable_periods(
         self,

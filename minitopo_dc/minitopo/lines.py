@@ -14,8 +14,7 @@ from typing import Any
 
 from minitopo_dc.errors import did_you_mean
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.fields.base import quoted
-from minitopo_dc.files import read_text
+from minitopo_dc.fields.base import text_of
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,15}")
@@ -117,12 +116,7 @@ class ParameterFile:
     @classmethod
     def read(cls, path: Path) -> ParameterFile:
         """Read a file; SettingsError if it cannot be read, or a line has no key or no value."""
-        try:
-            text = read_text(path, MAX_BYTES)
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise SettingsError(f"{quoted(path)}: {why}") from None
-        return cls(path, list(_lines(path, text)))
+        return cls(path, list(_lines(path, text_of(path, MAX_BYTES))))
 
     def all(self, *beginnings: str) -> list[Line]:
         """Return all lines whose key begins so."""

@@ -16,7 +16,7 @@ from pathlib import Path
 import jinja2
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.files import UnreadableError, read_text
+from minitopo_dc.fields.base import text_of
 from minitopo_dc.installation import shipped
 from minitopo_dc.minitopo.experiment import read_experiment
 from minitopo_dc.minitopo.mapping import experiment_types
@@ -96,11 +96,7 @@ def _path(name: str) -> Path:
 
 
 def _describe(path: Path) -> Template:
-    try:
-        header = _HEADER.match(read_text(path, MAX_BYTES))
-    except (UnreadableError, OSError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise SettingsError(f"{path}: {why}") from None
+    header = _HEADER.match(text_of(path, MAX_BYTES))
     if header is None:
         raise SettingsError(
             f"{path}: a template begins with a comment: a line {{#, what it is for, an empty line, "

@@ -67,15 +67,10 @@ def changing_capacity(rate_mbps: float, changes: Iterable[LegChange]) -> Capacit
     for change in changes:
         if change.rate_mbps is not None:
             rates[round(change.at_s * NS_PER_S)] = change.rate_mbps
-    return make_capacity(
-        RateTrace(
-            name="rate changes",
-            times_ns=tuple(rates),
-            rates_bps=tuple(round(rate * 1e6) for rate in rates.values()),
-            duration_ns=max(rates) + NS_PER_S,
-        ),
-        "hold",
-    )
+    bps = tuple(round(rate * 1e6) for rate in rates.values())
+    lasting = max(rates) + NS_PER_S
+    trace = RateTrace("rate changes", times_ns=tuple(rates), rates_bps=bps, duration_ns=lasting)
+    return make_capacity(trace, "hold")
 
 
 STEP_S = 1.0

@@ -62,8 +62,9 @@ MakeLeg = Callable[[LegParameters, Capacity, random.Random, RlcParameters | None
 """A function that makes a leg of either core."""
 _NOT_FOR_WIFI = (
     *("rate_mbps", "trace", "rlc", "delay_curve", "delay_trace", "queue_ms", "mtu_bytes"),
+    *("grant_ms", "queue_discipline"),
 )
-"""Fields that have no default, and no meaning beside `wifi`."""
+"""Fields that have no meaning beside `wifi`, but their defaults."""
 Mtu = Annotated[int, *within(68, 65_535)]
 """From the least of IPv4 (RFC 791, section 3.2) to the largest packet."""
 PACKET_BYTES = 1500
@@ -219,9 +220,8 @@ class LegDirection(Settings):
     @model_validator(mode="after")
     def _is_one_leg(self) -> Self:
         if self.wifi is not None:
-            own = [name for name in _NOT_FOR_WIFI if getattr(self, name) is not None]
-            own += ["grant_ms"] if self.grant_ms else []
-            own += ["queue_discipline"] if self.queue_discipline != DROP_TAIL else []
+            defaults = {name: type(self).model_fields[name].default for name in _NOT_FOR_WIFI}
+            own = [name for name, usual in defaults.items() if getattr(self, name) != usual]
             if own:
                 raise ValueError(
                     f"{', '.join(own)}: the leg has wifi, whose rate and errors hold for both "
@@ -242,9 +242,8 @@ class LegDirection(Settings):
                 words = f"with {self._varied} allowed: normal"
                 raise ValueError(f"jitter: uniform needs delay_ms; {words}")
             stages: list[LegDirection] = [self, *(stage for _, stage in self.stages())]
-            for stage in stages:
-                if stage.jitter_ms > stage.delay_ms:
-                    raise ValueError("jitter_ms: a uniform jitter may be at most delay_ms")
+            if any(stage.jitter_ms > stage.delay_ms for stage in stages):
+                raise ValueError("jitter_ms: a uniform jitter may be at most delay_ms")
         return self
 
     @model_validator(mode="after")
@@ -357,12 +356,8 @@ class LegDirection(Settings):
         for start, end in pairwise(edges_ns):
             first, last = bisect_right(cuts, start), bisect_left(cuts, end)
             parts = pairwise((start, *cuts[first:last], end))
-            bits.append(
-                sum(
-                    round(share * capacity.bits_between(*part))
-                    for part, share in zip(parts, shares[first : last + 1], strict=True)
-                )
-            )
+            shared = zip(parts, shares[first : last + 1], strict=True)
+            bits.append(sum(round(share * capacity.bits_between(*part)) for part, share in shared))
         return bits
 
     def shares(self) -> tuple[Sequence[int], Sequence[Fraction]]:
