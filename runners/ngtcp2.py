@@ -76,7 +76,7 @@ class Ngtcp2Runner(DatagramRunner):
         """Return the same programs in a guest kernel, whose clock is theirs too."""
         return lambda facts: ProgramsFlow(self, facts, ready_port=facts.server_address[1])
 
-    def virtual_obstacle(self, congestion_control: str, workload: Workload) -> str | None:  # noqa: ARG002
+    def virtual_obstacle(self, congestion_control: str, workload: Workload) -> str | None:
         """Return also why there is no guest for its programs."""
         return self.run_obstacle(congestion_control) or guest_obstacle()
 
@@ -100,7 +100,7 @@ class Ngtcp2Runner(DatagramRunner):
         """Return the command of `minitopo_dc.runners.ngtcp2`, which runs gtlsclient."""
         return transfer.command("minitopo_dc.runners.ngtcp2", "client", *self._gtlsclient(transfer))
 
-    def client_waits(self, transfer: Transfer) -> bool:  # noqa: ARG002
+    def client_waits(self, transfer: Transfer) -> bool:
         """Return True, as the client is a Python program of this project."""
         return True
 
@@ -134,12 +134,7 @@ class Ngtcp2Runner(DatagramRunner):
             if not self.options(transfer).qlog:
                 shutil.rmtree(_qlogs(transfer, "client").parent)
 
-    def hosts(
-        self,
-        transfer: Transfer,
-        server: Host,  # noqa: ARG002 (only the client chooses an address)
-        client: Host,
-    ) -> AbstractContextManager[None]:
+    def hosts(self, transfer: Transfer, server: Host, client: Host) -> AbstractContextManager[None]:
         """Let the client send from its address, as it takes the one that its user's route names."""
         address = transfer.client_addresses[0]
         return source_address(client, address, transfer.server_address, user_of(address))

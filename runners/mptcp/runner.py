@@ -105,10 +105,7 @@ class MptcpRunner(TcpRunner):
         return ("multipath", "atsss")
 
     def proxy_obstacle(
-        self,
-        workload: Workload,
-        options: Mapping[str, Any],  # noqa: ARG002
-        ip_version: int,  # noqa: ARG002
+        self, workload: Workload, options: Mapping[str, Any], ip_version: int
     ) -> str | None:
         """Return that only programs of this project connect to a proxy."""
         if is_of_agent(workload):

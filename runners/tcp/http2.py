@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -60,7 +59,7 @@ class Http2Client:
         self._http = H2Connection(H2Configuration(client_side=True, header_encoding=None))
         self._most_open = OPEN_REQUESTS
         self._count = 0  # of requests
-        self._unopened: deque[tuple[int, list[tuple[bytes, bytes]]]] = deque()
+        self._unopened: dict[int, list[tuple[bytes, bytes]]] = {}  # headers, by request
         self._opened: dict[int, int] = {}  # requests that have not ended, by their streams
         self._streams: dict[int, int] = {}  # and the other way round
         self._cancelled: set[int] = set()  # streams
@@ -75,7 +74,7 @@ class Http2Client:
         size = length if body is None else len(body)
         if size is not None:
             self._bodies[number] = _Body(memoryview(body or b""), is_whole=body is not None)
-        self._unopened.append((number, request_headers(method, path, size)))
+        self._unopened[number] = request_headers(method, path, size)
         return number
 
     def write(self, stream: int, data: bytes, *, end: bool = False) -> None:
@@ -87,11 +86,10 @@ class Http2Client:
     def cancel(self, stream: int) -> None:
         """Tell the server that no more of an answer is wanted, if it knows of the request."""
         self._bodies.pop(stream, None)
+        self._unopened.pop(stream, None)
         if stream in self._streams:
             self._cancelled.add(self._streams[stream])
             self._http.reset_stream(self._streams[stream], ErrorCodes.CANCEL)
-        else:
-            self._unopened = deque(one for one in self._unopened if one[0] != stream)
 
     def connecting(self) -> None:
         """Note that the client begins to connect."""
@@ -167,7 +165,8 @@ class Http2Client:
 
     def _send(self) -> None:
         while self._unopened and len(self._opened.keys() - self._cancelled) < self._most_open:
-            number, headers = self._unopened.popleft()
+            number = next(iter(self._unopened))
+            headers = self._unopened.pop(number)
             stream = self._http.get_next_available_stream_id()
             self._http.send_headers(stream, headers, end_stream=number not in self._bodies)
             self._opened[stream], self._streams[number] = number, stream

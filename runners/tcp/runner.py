@@ -46,7 +46,7 @@ class TlsOptions(Options):
 
     tls: TlsVersion = "1.3"
 
-    def packet_bytes(self, ip_version: IpVersion) -> int:  # noqa: ARG002 (of any)
+    def packet_bytes(self, ip_version: IpVersion) -> int:
         """Return the size in bytes of a full packet: what Ethernet takes."""
         return ETHERNET_BYTES
 
@@ -101,7 +101,7 @@ class KernelTcpRunner(Runner):
             congestion_control
         )
 
-    def virtual_obstacle(self, congestion_control: str, workload: Workload) -> str | None:  # noqa: ARG002
+    def virtual_obstacle(self, congestion_control: str, workload: Workload) -> str | None:
         """Return why it cannot run in virtual time, where the guest has all its algorithms."""
         return self.control_obstacle(congestion_control) or guest_obstacle()
 

@@ -179,14 +179,14 @@ class TcpFlow:
             "first": "first_byte_s",
             "end": "completion_s",
         }
-        facts = self._facts
-        began = self._moments["begin"] if facts.earlier_downloads else facts.begin
+        earlier = self._facts.earlier_downloads
+        began = self._moments["begin"] if earlier else self._facts.begin
         times = {
             name: (self._moments[kind] - began) / NS_PER_S
             for kind, name in names.items()
             if kind in self._moments
         }
-        started = {"started_s": self.since_begin(began)} if facts.earlier_downloads else {}
+        started = {"started_s": self.since_begin(began)} if earlier else {}
         return {"bytes": self._bytes, **times, **started}
 
     def _requests_report(self) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import SimpleNamespace
@@ -226,7 +225,7 @@ def test_cancelled_requests_leave_room_for_others_and_waiting_ones_are_never_sen
     assert (first.stream_id, opened(others)) == (1, [3])
     exchange.client.cancel(1)
     assert opened(exchange.to_server()) == [5]
-    assert exchange.client._unopened == deque()
+    assert exchange.client._unopened == {}
 
 
 @pytest.fixture
