@@ -210,7 +210,5 @@ class Harq(Generic[T]):
 
     def purge(self) -> None:
         """Forget the blocks that carry nothing any more."""
-        needed = (
-            block for block in self._waiting if not all(sdu.gone for sdu, _ in block.segments)
-        )
-        self._waiting = deque(needed)
+        waiting = self._waiting
+        self._waiting = deque(it for it in waiting if not all(sdu.gone for sdu, _ in it.segments))

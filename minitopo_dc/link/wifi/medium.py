@@ -93,11 +93,6 @@ class WifiMedium:
         """Return for how long (ns) others had it alone."""
         return sum(other.airtime_ns for other in self._others)
 
-    @property
-    def sending(self) -> bool:
-        """Return whether some station has the medium, as of the last call."""
-        return bool(self._sending)
-
     def advance(self, now: int) -> None:
         """Process all transmissions up to `now` (ns)."""
         if not self._has_begun:

@@ -63,11 +63,6 @@ class ErrorBursts:
     def __post_init__(self) -> None:
         check_within(self, 0, 1, "p", "r", "bad")
 
-    @property
-    def bad_share(self) -> float:
-        """Return the share of TXOPs in Bad in the long run, 0 to 1."""
-        return self.p / (self.p + self.r) if self.p else 0.0
-
 
 @dataclass(frozen=True, slots=True)
 class WifiParameters:
@@ -118,10 +113,11 @@ class WifiParameters:
     @property
     def mean_mpdu_error(self) -> float:
         """Return the mean MPDU error in the long run, if TXOPs are equally long."""
-        if self.error_bursts is None:
+        bursts = self.error_bursts
+        if bursts is None or not bursts.p:
             return self.mpdu_error
-        share = self.error_bursts.bad_share
-        return share * self.error_bursts.bad + (1 - share) * self.mpdu_error
+        share = bursts.p / (bursts.p + bursts.r)  # of TXOPs in Bad
+        return share * bursts.bad + (1 - share) * self.mpdu_error
 
 
 @dataclass(slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 from typing import Final, Generic, TypeVar
@@ -37,7 +36,8 @@ class Backhaul(Generic[T]):
         """Make a direction with the delay, jitter, rate and loss of `control`."""
         self._control = control
         self._rng = rng
-        self._frames: deque[tuple[int, T]] = deque()  # when it arrives, what it holds
+        self.frames: deque[tuple[int, T]] = deque()
+        """What is on its way: when a frame arrives (ns), and what it holds."""
         self._free = self._last = 0
 
     def send(self, what: T, *, size: int, now: int) -> bool:
@@ -53,27 +53,19 @@ class Backhaul(Generic[T]):
         if control.jitter:
             at += int(control.jitter * self._rng.random())
         self._last = max(at, self._last)
-        self._frames.append((self._last, what))
+        self.frames.append((self._last, what))
         return True
 
     def arrived(self, now: int) -> list[T]:
         """Return what has arrived by `now` (ns)."""
-        frames, arrived = self._frames, []
+        frames, arrived = self.frames, []
         while frames and frames[0][0] <= now:
             arrived.append(frames.popleft()[1])
         return arrived
 
     def next_arrival(self) -> int | None:
         """Return when the next frame arrives (ns); None: there is none."""
-        return self._frames[0][0] if self._frames else None
-
-    def holds(self) -> Iterator[T]:
-        """Yield what is on its way."""
-        return (what for _, what in self._frames)
-
-    def clear(self) -> None:
-        """Discard all that is on its way."""
-        self._frames.clear()
+        return self.frames[0][0] if self.frames else None
 
 
 @dataclass(slots=True)
@@ -233,7 +225,7 @@ class DistantLeg(BearerLeg[T]):
     @property
     def on_the_way(self) -> int:
         """Return the PDUs that are on the backhaul."""
-        return sum(pdu is not None for _, pdu in self._down.holds())
+        return sum(pdu is not None for _, (_, pdu) in self._down.frames)
 
     def settle(self, now: int) -> int | None:
         """Send the status that is due at `now` (ns), and take those that have arrived."""
@@ -270,7 +262,7 @@ class DistantLeg(BearerLeg[T]):
 
     def withdraw(self, now: int) -> list[int]:  # noqa: ARG002  (BearerLeg's)
         """Take back all that is not known to have been served; the leg's queue is emptied."""
-        self._down.clear()
+        self._down.frames.clear()
         self._node.flush(self._number)
         return self._estimate.withdraw()
 

@@ -247,7 +247,7 @@ class TransmittingEntity(Generic[T]):
             return TransmitStatistics(sdus, pdus, size, self._dropped_split, marked_sdus=marked)
         waiting = SduBuffer() if self._waiting is None else self._waiting
         recovery, failures = self._recovery, self._failures
-        xn_packets = self._legs.on_the_way
+        xn_packets = sum(leg.on_the_way for leg in self._legs.legs)
         return HoldingStatistics(
             sdus,
             pdus,
@@ -273,7 +273,7 @@ class TransmittingEntity(Generic[T]):
             self._send_again(self._recovery, now)
         if self._waiting is not None:
             self._send_waiting(self._waiting, now)
-        arrived = self._legs.arrived(now)
+        arrived = [pdu for leg in self._legs.legs for pdu in leg.arrived(now)]
         self._reached += len(arrived)
         self._ready += arrived
         self._wake = self._next_occasion(now)

@@ -68,11 +68,6 @@ class BearerLegs(Generic[T]):
             size += leg.inside.bytes + sum(pdu.size for pdu in leg._sent)
         return packets, size
 
-    @property
-    def on_the_way(self) -> int:
-        """Return the PDUs that were sent and have not reached their legs."""
-        return sum(leg.on_the_way for leg in self.legs)
-
     def settle(self, now: int) -> None:
         """Look how far each leg is at `now` (ns), and which have failed by the latest report.
 
@@ -107,10 +102,6 @@ class BearerLegs(Generic[T]):
             and self.failures.probe_is_due(leg, now)
             and self.legs[leg].accepts(now=now, size=size)
         ]
-
-    def arrived(self, now: int) -> list[Pdu[T]]:
-        """Return the PDUs that reach their legs by `now` (ns), to be given to them at once."""
-        return [pdu for leg in self.legs for pdu in leg.arrived(now)]
 
     def select_up_legs(self, legs: tuple[int, ...], *, now: int, size: int) -> tuple[int, ...]:
         """Return the legs of a policy's answer that are up, or the soonest leg in their place."""

@@ -74,7 +74,7 @@ class Pair(Driven):
     @property
     def accounted_ns(self) -> int:
         """What all airtimes add up to, from a start at 0 to the last transmission's end."""
-        return self.medium._begin if self.medium.sending else self.medium._end
+        return self.medium._begin if self.medium._sending else self.medium._end
 
 
 class PathPair(Driven):

@@ -199,7 +199,7 @@ def test_what_is_being_sent_when_it_goes_down_is_sent_again_without_a_retry() ->
     due = pair.legs[0].next_timeout()
     assert due is not None
     pair.serve(due)  # the TXOP begins
-    assert pair.medium.sending
+    assert pair.medium._sending
     pair.legs[0].set_up(False, pair.now)
     pair.serve(10 * MS)
     assert pair.arrivals[0] == []
