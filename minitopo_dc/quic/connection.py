@@ -110,7 +110,8 @@ class Connection:
             "demoted": DEMOTED[configuration.demoted_paths],
             "scheduler": {
                 "kind": SCHEDULERS.get(configuration.scheduler, PLUGIN),
-                "weights": configuration.all_weights,
+                # A leg without a weight has 1.
+                "weights": (*configuration.weights, *([1] * MAX_PATHS))[:MAX_PATHS],
             },
             "now": now // NS_PER_US,
         }
@@ -189,7 +190,8 @@ class Connection:
             elif kind == lib.MDC_RESET:
                 yield StreamReset(value)
             elif kind == lib.MDC_READY:
-                yield self._ready()
+                control = self._ffi.string(state.congestion_control).decode()
+                yield Ready(bool(state.is_multipath), state.version, control)
             elif kind == lib.MDC_CONFIRMED:
                 yield Confirmed()
             elif kind == lib.MDC_CLOSED:
@@ -198,11 +200,6 @@ class Connection:
                 yield PathUsable(value, kind == lib.MDC_PATH_AVAILABLE)
             elif kind == lib.MDC_PATH_DELETED:
                 yield PathDeleted(value, self._path(state.deleted[event.offset]))
-
-    def _ready(self) -> Ready:
-        state = self._state
-        name = self._ffi.string(state.congestion_control).decode()
-        return Ready(bool(state.is_multipath), state.version, name)
 
     def _closed(self, by: Closer) -> Closed:
         state = self._state

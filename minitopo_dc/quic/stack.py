@@ -131,8 +131,3 @@ class Configuration:
     weights: tuple[int, ...] = ()
     qlog: Path | None = None
     experiment: Experiment | None = None
-
-    @property
-    def all_weights(self) -> tuple[int, ...]:
-        """Return a weight of each leg that a path may take."""
-        return (*self.weights, *([1] * MAX_PATHS))[:MAX_PATHS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import median_low
 
 from minitopo_dc.numbers import significant
@@ -185,9 +185,6 @@ def autocorrelation(trace: Trace, lag_s: int) -> float | None:
 
 def _percentile(weighted: list[tuple[int, float]], share: float) -> float:
     """Return the least rate (Mbit/s) that is not exceeded for `share` of the time."""
-    passed = 0.0
-    for rate, weight in weighted:
-        passed += weight
-        if passed >= share:
-            return rate / 1e6
-    return weighted[-1][0] / 1e6  # the shares' rounding errors
+    passed = zip(weighted, accumulate(weight for _, weight in weighted), strict=True)
+    reached = (rate for (rate, _), until in passed if until >= share)
+    return next(reached, weighted[-1][0]) / 1e6  # the last: the shares' rounding errors

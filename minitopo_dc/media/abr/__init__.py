@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import ClassVar, TypeVar
 
 from minitopo_dc.media.video import SegmentedVideo
@@ -98,13 +99,9 @@ class AbrAlgorithm(ABC):
 
     def affordable(self, throughput_kbps: float, latency_s: float) -> int:
         """Return the highest quality whose segments arrive as fast as they play, else 0."""
-        duration = self.video.segment_s
-        best = 0
-        for quality, bitrate in enumerate(self.video.bitrates_kbps):
-            if latency_s + duration * bitrate / throughput_kbps > duration:
-                break
-            best = quality
-        return best
+        duration, bitrates = self.video.segment_s, self.video.bitrates_kbps
+        takes_s = (latency_s + duration * bitrate / throughput_kbps for bitrate in bitrates)
+        return max(0, sum(1 for _ in takewhile(lambda time: time <= duration, takes_s)) - 1)
 
     def scaled_kbit(self, progress: DownloadProgress, quality: int) -> float:
         """Return the approximate size of a segment in another quality (kbit), by the bitrates."""
