@@ -19,7 +19,7 @@ typedef struct {
     double fraction;  /* of a byte, by which the window is to change yet */
 } coupled_state;
 
-typedef double increase(const picoquic_cnx_t *connection, const picoquic_path_t *path);
+static picoquic_congestion_algorithm_t lia, olia;
 
 static int counts(const picoquic_path_t *path)
 {
@@ -116,8 +116,10 @@ static double olia_increase(const picoquic_cnx_t *connection, const picoquic_pat
            alpha(connection, path) / window(path);
 }
 
-static void reset(coupled_state *state, picoquic_path_t *path)
+static void reset(picoquic_path_t *path)
 {
+    coupled_state *state = path->congestion_alg_state;
+
     memset(state, 0, sizeof(*state));
     picoquic_newreno_sim_reset(&state->reno);
     path->cwin = state->reno.cwin;
@@ -125,20 +127,23 @@ static void reset(coupled_state *state, picoquic_path_t *path)
 
 static void begin(picoquic_path_t *path, const char *option, uint64_t now)
 {
-    coupled_state *state = malloc(sizeof(*state));
-
     (void)option;
     (void)now;
-    path->congestion_alg_state = state;
-    if (state != NULL)
-        reset(state, path);
+    path->congestion_alg_state = malloc(sizeof(coupled_state));
+    if (path->congestion_alg_state != NULL)
+        reset(path);
 }
 
-static void grow(coupled_state *state, const picoquic_cnx_t *connection, const picoquic_path_t *path, uint64_t bytes,
-                 increase *by)
+static double wanted_increase(const picoquic_cnx_t *connection, const picoquic_path_t *path)
 {
-    double wanted = counts(path) ? by(connection, path) : 1 / window(path);
-    double change = state->fraction + (double)bytes * wanted;
+    if (!counts(path))
+        return 1 / window(path);
+    return connection->congestion_alg == &lia ? lia_increase(connection, path) : olia_increase(connection, path);
+}
+
+static void grow(coupled_state *state, const picoquic_cnx_t *connection, const picoquic_path_t *path, uint64_t bytes)
+{
+    double change = state->fraction + (double)bytes * wanted_increase(connection, path);
     int64_t whole = (int64_t)change;
 
     state->fraction = change - (double)whole;
@@ -149,7 +154,7 @@ static void grow(coupled_state *state, const picoquic_cnx_t *connection, const p
 }
 
 static void acknowledged(coupled_state *state, picoquic_cnx_t *connection, picoquic_path_t *path,
-                         picoquic_per_ack_state_t *ack, uint64_t now, increase *by)
+                         picoquic_per_ack_state_t *ack, uint64_t now)
 {
     state->since += ack->nb_bytes_acknowledged;
     if (path->last_time_acked_data_frame_sent <= path->last_sender_limited_time)
@@ -158,7 +163,7 @@ static void acknowledged(coupled_state *state, picoquic_cnx_t *connection, picoq
         picoquic_newreno_sim_notify(&state->reno, connection, path, picoquic_congestion_notification_acknowledgement,
                                     ack, now);
     else
-        grow(state, connection, path, ack->nb_bytes_acknowledged, by);
+        grow(state, connection, path, ack->nb_bytes_acknowledged);
 }
 
 static int in_first_slow_start(const coupled_state *state)
@@ -194,7 +199,7 @@ static void lost(coupled_state *state, picoquic_cnx_t *connection, picoquic_path
 }
 
 static void notify(picoquic_cnx_t *connection, picoquic_path_t *path, picoquic_congestion_notification_t what,
-                   picoquic_per_ack_state_t *ack, uint64_t now, increase *by)
+                   picoquic_per_ack_state_t *ack, uint64_t now)
 {
     coupled_state *state = path->congestion_alg_state;
 
@@ -203,31 +208,19 @@ static void notify(picoquic_cnx_t *connection, picoquic_path_t *path, picoquic_c
         return;
     switch (what) {
     case picoquic_congestion_notification_acknowledgement:
-        acknowledged(state, connection, path, ack, now, by);
+        acknowledged(state, connection, path, ack, now);
         break;
     case picoquic_congestion_notification_rtt_measurement:
         measured(state, connection, path, ack, now);
         break;
     case picoquic_congestion_notification_reset:
-        reset(state, path);
+        reset(path);
         break;
     default:
         lost(state, connection, path, what, ack, now);
     }
     path->cwin = state->reno.cwin;
     picoquic_update_pacing_data(path, in_first_slow_start(state));
-}
-
-static void notify_lia(picoquic_cnx_t *connection, picoquic_path_t *path, picoquic_congestion_notification_t what,
-                       picoquic_per_ack_state_t *ack, uint64_t now)
-{
-    notify(connection, path, what, ack, now, lia_increase);
-}
-
-static void notify_olia(picoquic_cnx_t *connection, picoquic_path_t *path, picoquic_congestion_notification_t what,
-                        picoquic_per_ack_state_t *ack, uint64_t now)
-{
-    notify(connection, path, what, ack, now, olia_increase);
 }
 
 static void end(picoquic_path_t *path)
@@ -246,10 +239,10 @@ static void observe(picoquic_path_t *path, uint64_t *phase, uint64_t *threshold)
 
 /* Their number is NewReno's: by it picoquic acknowledges as NewReno needs it. */
 static picoquic_congestion_algorithm_t lia = {
-    "lia", PICOQUIC_CC_ALGO_NUMBER_NEW_RENO, PICOQUIC_ECN_ECT_0, begin, notify_lia, end, observe,
+    "lia", PICOQUIC_CC_ALGO_NUMBER_NEW_RENO, PICOQUIC_ECN_ECT_0, begin, notify, end, observe,
 };
 static picoquic_congestion_algorithm_t olia = {
-    "olia", PICOQUIC_CC_ALGO_NUMBER_NEW_RENO, PICOQUIC_ECN_ECT_0, begin, notify_olia, end, observe,
+    "olia", PICOQUIC_CC_ALGO_NUMBER_NEW_RENO, PICOQUIC_ECN_ECT_0, begin, notify, end, observe,
 };
 
 /* A congestion control by its name, also of picoquic's own; NULL: there is none. */

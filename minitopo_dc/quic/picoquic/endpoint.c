@@ -324,18 +324,9 @@ int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, 
     return worth_reading(endpoint);
 }
 
-/* Picoquic begins with datagrams of a size of its own, and is not to look for larger ones. */
-static void set_datagram_size(mdc_endpoint *endpoint)
-{
-    picoquic_cnx_t *connection = picoquic_get_first_cnx(endpoint->quic);
-
-    for (; connection != NULL; connection = picoquic_get_next_cnx(connection))
-        for (int i = 0; i < connection->nb_paths; i++)
-            connection->path[i]->send_mtu = endpoint->datagram_bytes;
-}
-
-/* Undo what picoquic has made of pacing, or of what the peer asks of acknowledgements. */
-static void experiment(mdc_endpoint *endpoint)
+/* Picoquic begins with datagrams of a size of its own, and is not to look for larger ones. For an experiment, undo
+ * what it has made of pacing, or of what the peer asks of acknowledgements. */
+static void tune(mdc_endpoint *endpoint)
 {
     const int64_t for_ever = INT64_C(1) << 60; /* ns, of pacing's bucket */
     picoquic_cnx_t *connection = picoquic_get_first_cnx(endpoint->quic);
@@ -345,8 +336,11 @@ static void experiment(mdc_endpoint *endpoint)
             connection->ack_gap_remote = 2;
             connection->ack_delay_remote = PICOQUIC_ACK_DELAY_MAX;
         }
-        for (int i = 0; endpoint->experiment == NO_PACING && i < connection->nb_paths; i++)
-            connection->path[i]->pacing.bucket_nanosec = connection->path[i]->pacing.bucket_max = for_ever;
+        for (int i = 0; i < connection->nb_paths; i++) {
+            connection->path[i]->send_mtu = endpoint->datagram_bytes;
+            if (endpoint->experiment == NO_PACING)
+                connection->path[i]->pacing.bucket_nanosec = connection->path[i]->pacing.bucket_max = for_ever;
+        }
     }
 }
 
@@ -357,11 +351,12 @@ int mdc_send(mdc_endpoint *endpoint, uint64_t now)
 
     endpoint->now = now;
     state->output_length = state->datagram_count = 0;
-    set_datagram_size(endpoint);
-    experiment(endpoint);
-    save_pending(endpoint->connection, now);
-    hold_without_identifier(endpoint->connection, now);
-    choose_ack_path(endpoint->connection);
+    tune(endpoint);
+    if (endpoint->connection != NULL && endpoint->connection->is_multipath_enabled) {
+        save_pending(endpoint->connection, now);
+        hold_without_identifier(endpoint->connection, now);
+        choose_ack_path(endpoint->connection);
+    }
     for (;;) {
         struct sockaddr_storage to, from;
         size_t length = 0;
@@ -403,14 +398,11 @@ void mdc_taken(mdc_endpoint *endpoint)
 
 int mdc_close(mdc_endpoint *endpoint, uint64_t error, const char *reason, uint64_t now)
 {
-    int result;
-
     endpoint->now = now;
     if (!is_live(endpoint))
         return -1;
-    result = picoquic_close_ex(endpoint->connection, error, reason);
     wake(endpoint, now);
-    return result;
+    return picoquic_close_ex(endpoint->connection, error, reason);
 }
 
 int mdc_is_disconnected(mdc_endpoint *endpoint)

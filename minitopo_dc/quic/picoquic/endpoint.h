@@ -94,6 +94,7 @@ void drop_pattern(mdc_endpoint *endpoint, uint64_t stream);
 struct sockaddr *address_of(mdc_endpoint *endpoint, int number);
 int number_of(mdc_endpoint *endpoint, const struct sockaddr_storage *address);
 void keep_deleted(mdc_endpoint *endpoint, uint64_t identifier);
+/* These three of a connection with multipath. */
 void hold_without_identifier(picoquic_cnx_t *connection, uint64_t now);
 void save_pending(picoquic_cnx_t *connection, uint64_t now);
 void choose_ack_path(picoquic_cnx_t *connection);

@@ -93,8 +93,6 @@ void keep_deleted(mdc_endpoint *endpoint, uint64_t identifier)
  * would answer, and read the identifier that is not there. The path goes on once it is. */
 void hold_without_identifier(picoquic_cnx_t *connection, uint64_t now)
 {
-    if (connection == NULL || !connection->is_multipath_enabled)
-        return;
     for (int i = 0; i < connection->nb_paths; i++) {
         picoquic_path_t *path = connection->path[i];
         picoquic_tuple_t *tuple = path->first_tuple;
@@ -116,7 +114,7 @@ void hold_without_identifier(picoquic_cnx_t *connection, uint64_t now)
  * then would be missing for ever, and the connection stall to its idle timeout. */
 void save_pending(picoquic_cnx_t *connection, uint64_t now)
 {
-    if (connection == NULL || !connection->is_multipath_enabled || !connection->path_demotion_needed)
+    if (!connection->path_demotion_needed)
         return;
     for (int i = 0; i < connection->nb_paths; i++) {
         picoquic_path_t *path = connection->path[i];
@@ -157,8 +155,6 @@ void choose_ack_path(picoquic_cnx_t *connection)
 {
     picoquic_path_t *best = NULL, *chosen = NULL;
 
-    if (connection == NULL || !connection->is_multipath_enabled)
-        return;
     for (int i = 0; i < connection->nb_paths; i++) {
         picoquic_path_t *path = connection->path[i];
 
@@ -177,8 +173,6 @@ void choose_ack_path(picoquic_cnx_t *connection)
 
 int mdc_open_path(mdc_endpoint *endpoint, int local, int remote, uint64_t now)
 {
-    int result;
-
     endpoint->now = now;
     /* Before, and without multipath, picoquic would move the one path there. */
     if (!is_live(endpoint) || picoquic_get_cnx_state(endpoint->connection) < picoquic_state_client_ready_start ||
@@ -188,35 +182,28 @@ int mdc_open_path(mdc_endpoint *endpoint, int local, int remote, uint64_t now)
     /* At first picoquic looks for an identifier of path 0 in place of path 1, and uses up path 1 without one. */
     if (endpoint->connection->unique_path_id_next == 0)
         endpoint->connection->unique_path_id_next = 1;
-    result = picoquic_probe_new_path(endpoint->connection, address_of(endpoint, remote), address_of(endpoint, local),
-                                     now);
     wake(endpoint, now);
-    return result;
+    return picoquic_probe_new_path(endpoint->connection, address_of(endpoint, remote), address_of(endpoint, local),
+                                   now);
 }
 
 int mdc_abandon_path(mdc_endpoint *endpoint, uint64_t path, uint64_t reason, uint64_t now)
 {
-    int result;
-
     endpoint->now = now;
     if (!is_live(endpoint))
         return -1;
-    result = picoquic_abandon_path(endpoint->connection, path, reason, now);
     wake(endpoint, now);
-    return result;
+    return picoquic_abandon_path(endpoint->connection, path, reason, now);
 }
 
 int mdc_set_path_status(mdc_endpoint *endpoint, uint64_t path, int backup, uint64_t now)
 {
-    int result;
-
     endpoint->now = now;
     if (!is_live(endpoint) || picoquic_get_path_id_from_unique(endpoint->connection, path) < 0)
         return -1;
-    result = picoquic_set_path_status(endpoint->connection, path,
-                                      backup ? picoquic_path_status_backup : picoquic_path_status_available);
     wake(endpoint, now);
-    return result;
+    return picoquic_set_path_status(endpoint->connection, path,
+                                    backup ? picoquic_path_status_backup : picoquic_path_status_available);
 }
 
 /* The paths that there are now, `room` at most; how many. */
