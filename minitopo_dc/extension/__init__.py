@@ -76,20 +76,23 @@ class Extension:
             return None
         return f"{self.title} is {absence(self.name, self.file_name())} (get it: {self.command})"
 
-    def load(self) -> Any:
+    def load(self, path: Path | None = None) -> Any:
         """Return the extension, loaded once, with `ffi` and `lib` of cffi.
+
+        Args:
+            path: another build of it than the one of its sources.
 
         Raises:
             NotBuiltError: it is not here, or cannot be loaded.
         """
         if self in _LOADED:
             return _LOADED[self]
-        path = self.find()
+        path = path or self.find()
         if path is None:
             raise NotBuiltError(self.obstacle())
         spec = importlib.util.spec_from_file_location(self.module, path)
-        assert spec is not None
-        assert spec.loader is not None
+        if spec is None or spec.loader is None:
+            raise NotBuiltError(f"{path} is no extension of this Python")
         module = importlib.util.module_from_spec(spec)
         try:
             spec.loader.exec_module(module)

@@ -53,19 +53,6 @@ def native_capacity(capacity: Capacity) -> Any:
     return lib.capacity_opportunities(_numbers(moments), len(moments), duration, bits, after)
 
 
-def native_delay(delay: DelayModel) -> tuple[int, int, int]:
-    """Return a delay's kind in C and its two numbers."""
-    first, second, *_ = (*map(to_c, astuple(delay)), 0)
-    return _DELAYS.index(type(delay)), first, second
-
-
-def native_loss(loss: LossModel) -> tuple[int, float, float, float, float]:
-    """Return a loss model's kind in C and its probabilities."""
-    if isinstance(loss, GilbertElliott):
-        return 2, loss.p, loss.r, loss.h, loss.k
-    return 1, loss.p, 0.0, 0.0, 0.0
-
-
 def _numbers(values: tuple[int, ...]) -> Any:
     if max(map(abs, values)) > MOST:
         raise InputError("a trace with a number beyond 64 bits")
@@ -95,6 +82,7 @@ class NativeLeg:
         """Draw seeds from `rng`, as `CapacityLeg` and `RlcLeg` do."""
         module = library()
         self._ffi, self._lib = module.ffi, module.lib
+        self._up = True
         loss_rng, queue_rng = queue_generators(rng)
         states = random_state(Random(rng.getrandbits(64))), random_state(loss_rng)
         lib = self._lib
@@ -124,6 +112,7 @@ class NativeLeg:
 
     def set_up(self, up: bool, now: int) -> None:
         """Take the leg up or down."""
+        self._up = up
         self._lib.leg_set_up(self.pointer, up, now)
 
     def retune(
@@ -143,9 +132,13 @@ class NativeLeg:
         if capacity is not None:
             self._lib.leg_set_capacity(self.pointer, native_capacity(capacity), now)
         if delay is not None:
-            self._lib.leg_set_delay(self.pointer, *native_delay(delay), now)
+            kind = _DELAYS.index(type(delay))
+            first, second, *_ = (*map(to_c, astuple(delay)), 0)
+            self._lib.leg_set_delay(self.pointer, kind, first, second, now)
         if loss is not None:
-            self._lib.leg_set_loss(self.pointer, *native_loss(loss), now)
+            rest = [getattr(loss, name, 0.0) for name in "rhk"]  # Bernoulli's has none
+            kind = 2 if isinstance(loss, GilbertElliott) else 1
+            self._lib.leg_set_loss(self.pointer, kind, loss.p, *rest, now)
 
     def pair(self, other: Any) -> None:
         """Let the leg's other direction carry status reports, and keep the terminal awake."""
@@ -160,7 +153,7 @@ class NativeLeg:
     @property
     def is_up(self) -> bool:
         """Return whether the leg serialises packets."""
-        return bool(self._lib.leg_is_up(self.pointer))
+        return self._up
 
     def statistics(self) -> LegStatistics:
         """Return counters and gauges as of the last call."""

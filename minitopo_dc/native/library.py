@@ -8,7 +8,6 @@ raises it then.
 from __future__ import annotations
 
 import functools
-import importlib.util
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from random import Random
 from types import TracebackType
 from typing import Any
 
-from minitopo_dc.extension import Extension, NotBuiltError
+from minitopo_dc.extension import Extension
 from minitopo_dc.extension.make import (
     check_headers,
     compile_all,
@@ -57,20 +56,8 @@ def library() -> Any:
         NotBuiltError: it is not here, or cannot be loaded.
     """
     other = os.environ.get(OTHER)
-    module = _load(Path(other)) if other else EXTENSION.load()
+    module = EXTENSION.load(Path(other) if other else None)
     connect(module)
-    return module
-
-
-def _load(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(EXTENSION.module, path)
-    if spec is None or spec.loader is None:
-        raise NotBuiltError(f"{OTHER}: {path} is no extension of this Python")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except ImportError as error:
-        raise NotBuiltError(f"{OTHER}: {error}") from error
     return module
 
 
@@ -97,8 +84,10 @@ WARNINGS = ("-Wall", "-Wextra")
 FLAGS = (
     *("-std=c11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off"),
     f"-DT_REORDERING_MS={','.join(map(str, T_REORDERING_MS))}",
+    *(("-DSUM_COMPENSATES",) if sys.version_info >= (3, 12) else ()),
 )
-"""No fused multiplication: results are those of Python's floats on every processor."""
+"""No fused multiplication, and sums as this Python has them, compensated from 3.12 on: results are
+those of Python's floats on every processor."""
 FAST = ("-O3", "-flto")
 CALLED = """
 extern "Python+C" void python_fire(void *timer);
@@ -142,16 +131,11 @@ def compile_core(directory: Path, options: Sequence[str]) -> Path:
     declared = (here / "native.h").read_text(encoding="ascii") + CALLED
     write_glue(EXTENSION.module, declared, ["native.h"], glue)
     includes = (f"-I{here}", f"-I{here.parent / 'quic'}")
-    own = (*FLAGS, *options, *WARNINGS, *includes, *_like_this_python())
+    own = (*FLAGS, *options, *WARNINGS, *includes)
     jobs = [(glue, (*FLAGS, *options, "-w", *includes, f"-I{python_headers()}"))]
     objects = compile_all(jobs + [(here / name, own) for name in SOURCES], directory)
     target = directory / Path(EXTENSION.file_name()).name
     return link(objects, target, (*FLAGS, *options, "-lm"))
-
-
-def _like_this_python() -> tuple[str, ...]:
-    """Return compiler options so that sums of floats are Python's, compensated from 3.12 on."""
-    return ("-DSUM_COMPENSATES",) if sys.version_info >= (3, 12) else ()
 
 
 NEVER = (1 << 63) - 1

@@ -16,6 +16,7 @@ typedef struct {
     /* With a queue discipline. */
     int64_t dropped_early, marked_packets, ect0_packets, ect1_packets, ce_packets;
     int64_t dropped_mtu; /* with an MTU */
+    int64_t joined_packets; /* of the queue */
     /* With RLC. */
     int64_t dropped_discard, dropped_radio, blocks, harq_retransmissions, harq_failures, rlc_retransmissions;
 } leg_counters;
@@ -62,7 +63,8 @@ capacity *capacity_rates(const int64_t *edges, const int64_t *rates_bps, size_t 
 capacity *capacity_opportunities(const int64_t *moments, size_t count, int64_t duration, int64_t bits, int after);
 
 leg *leg_new(const leg_parameters *is, const uint32_t *delay_random, const uint32_t *loss_random);
-void leg_free(leg *self);
+/* Drivers own what they drive: these, like `free`, take anything. */
+void leg_free(void *made);
 /* For a leg that is new; its blocks' errors are set besides. */
 void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_random);
 /* Let the other direction carry status reports, and keep the terminal awake; legs without RLC are left as they are. */
@@ -74,14 +76,12 @@ void leg_set_block_error(leg *self, double error, int64_t mean_wait, int64_t now
 void leg_set_discipline(leg *self, int kind, const double *numbers, int count, const uint32_t *random);
 void leg_start(leg *self, int64_t now);
 void leg_set_up(leg *self, int up, int64_t now);
-int leg_is_up(const leg *self);
 void leg_set_capacity(leg *self, capacity *made, int64_t now);
 void leg_set_delay(leg *self, int kind, int64_t a, int64_t b, int64_t now);
 void leg_set_loss(leg *self, int kind, double p, double r, double h, double k, int64_t now);
 int64_t leg_mean_delay(const leg *self);
 int64_t leg_backlog_bytes(leg *self, int64_t now);
 int leg_has_room(leg *self, int64_t now, int64_t size);
-int64_t leg_joined_packets(const leg *self);
 int64_t leg_served_packets(leg *self, int64_t now);
 int64_t leg_service_end(leg *self, int64_t now);
 int64_t leg_rate_bps(leg *self, int64_t now);
@@ -116,10 +116,11 @@ typedef struct {
     int64_t pdus[16], duplicates, old, missing, missing_by_order, t_reordering_expiries, desynchronised;
     int64_t buffered, buffered_maximum, waited[16], waited_ns[16], waiting_maximum, histogram[24];
     int64_t t_reordering, rx_deliv, rx_next, rx_reord;
+    int64_t delivered_bytes; /* by its driver */
 } receive_counters;
 
 receive *receive_new(int sn_bits, int64_t t_reordering, int legs, int delivery, int keeps_order);
-void receive_free(receive *self);
+void receive_free(void *made);
 int64_t receive_next_timeout(const receive *self);
 void receive_count(const receive *self, receive_counters *found);
 int receive_status(const receive *self, uint8_t *bitmap, int room);
@@ -143,9 +144,9 @@ void receive_receptions(const receive *self, reception *found);
 typedef struct transmit transmit;
 typedef struct policy policy;
 
-/* The receiver's latest report on one leg. */
+/* The receiver's latest report on one leg; number 0: there is none. */
 typedef struct {
-    int64_t highest_count, delivered_pdus, delivered_bytes, lost_pdus, reordered, reordering_ns;
+    int64_t number, at, highest_count, delivered_pdus, delivered_bytes, lost_pdus, reordered, reordering_ns;
 } leg_report;
 
 /* One leg as a policy in Python sees it, beside what the leg itself shows. */
@@ -153,7 +154,6 @@ typedef struct {
     transmit *of;
     int is_up;
     int64_t pending_bytes, sent_pdus, sent_bytes;
-    int64_t report_number, reported_at; /* number 0: there is no report */
     leg_report report;
 } leg_view;
 
@@ -205,7 +205,7 @@ transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *
                        const sdu_buffer *waiting, int early, int64_t lead, int64_t mark_above);
 /* Put a leg behind a backhaul, whose random numbers begin with the state `random`. */
 void transmit_behind(transmit *self, int leg, const flow_control *control, const uint32_t *random);
-void transmit_free(transmit *self);
+void transmit_free(void *made);
 int64_t transmit_next_timeout(const transmit *self);
 void transmit_count(const transmit *self, transmit_counters *found);
 /* 0: dropped, and released. */
@@ -222,7 +222,7 @@ int64_t transmit_next_count(const transmit *self);
 int transmit_report(transmit *self, int64_t number, const reception *legs, int64_t now);
 
 /* The drivers of a router host's legs and bearers on either clock; who makes one gives away what it drives. A network
- * and an element begin with their `router`, and each driver with its `uncarried`. */
+ * and an element begin with their `router`, which begins with its time, and each driver with its `uncarried`. */
 
 typedef struct router router;
 typedef struct leg_driver leg_driver;
@@ -242,12 +242,11 @@ receive_driver *router_receive(router *self, receive *entity, const int *keys, i
 void leg_driver_rearm(leg_driver *self);
 /* Legs went down or up, or got another rate, or the receiver reported. */
 void transmit_driver_changed(transmit_driver *self, int64_t now);
-int64_t receive_driver_bytes(const receive_driver *self);
 
 /* The virtual clock: a network of flows, legs, bearers and hosts, and its events. */
 
 typedef struct network network;
-typedef struct python_timer python_timer;
+typedef struct timer timer;
 typedef struct flow flow;
 typedef struct host host;
 
@@ -259,12 +258,11 @@ void network_free(network *self);
 
 /* Fire what is due until it is stopped, until `end`, or until nothing is left to do. */
 void network_run(network *self, int64_t end);
-int64_t network_now(const network *self);
 /* End after the current event; or at once, as something in Python has failed. */
 void network_stop(network *self, int failed);
-python_timer *network_timer(network *self, void *handle);
-void python_timer_set(python_timer *self, int64_t moment);
-int64_t python_timer_at(const python_timer *self);
+/* A timer that fires in Python: it begins with its moment. */
+timer *network_timer(network *self, void *handle);
+void timer_set(timer *self, int64_t moment);
 
 /* What a flow's packets take: a bearer (NULL: none) or else a leg; behind a leg the other end of the
  * bearer. `delay` is that before either end of the bearer, `before` and `after` those of the wires to and from the
@@ -276,6 +274,12 @@ void flow_send(flow *self, const uint8_t *data, int length);
 /* A packet that Python has, by its token. */
 void flow_enter(flow *self, int64_t token, int size, int ecn);
 
+/* What a host begins with: when it is to step in Python next whatever arrives, and whether its connection is over. */
+typedef struct {
+    int64_t received_bytes, due;
+    int ended;
+} host_shown;
+
 /* A host between its flows and an endpoint of picoquic. */
 host *network_host(network *self, void *handle);
 void host_endpoint(host *self, void *endpoint, void *state, void *receive, void *send);
@@ -284,9 +288,6 @@ void host_sends(host *self, flow *of, int source, int destination);
 /* It gets what comes by `of`, which has these numbers at its endpoint. */
 void host_gets(host *self, flow *of, int source, int destination);
 void host_wake(host *self, int64_t moment);
-/* When it is to step in Python next whatever arrives, and whether its connection is over. */
-void host_due(host *self, int64_t due, int ended);
-int64_t host_received_bytes(const host *self);
 
 /* The element on real packets. What it is given it frees; times are of the monotonic clock. */
 
@@ -298,6 +299,7 @@ typedef struct capture capture; /* of a leg, in a file */
 /* How late what was due was served: entry i of `lateness` counts delays of i bits in ns. */
 typedef struct {
     int64_t lateness[64], stalls, stalled_at[1000], stalled_for[1000];
+    int failed; /* the descriptor that the error is of that ended it; -1: of none that Python knows */
 } loop_counters;
 
 /* `netlink`: the socket that all queues are bound to. */
@@ -324,8 +326,6 @@ void element_flush(element *self);
 /* Work until Python is to: how many descriptors are ready, 0: something is due there or a signal came, below 0:
  * the error (errno) that ends it. */
 int element_run(element *self, int *ready, int room);
-/* The descriptor that this error is of; -1: of none that Python knows. */
-int element_failed(const element *self);
 const loop_counters *element_loop_counters(const element *self);
 
 /* Captures. `offset`, in ns, is from the element's clock to the time since 1970. */

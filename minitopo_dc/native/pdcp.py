@@ -168,8 +168,8 @@ class NativeReceiver:
         self._lib.receive_receptions(self.pointer, counts)
         return tuple(LegReception(**counted(LegReception, leg)) for leg in counts)
 
-    def statistics(self, delivered_bytes: int | None = None) -> ReceiveStatistics:
-        """Return the counters up to now; only its driver knows the bytes that it delivered."""
+    def statistics(self) -> ReceiveStatistics:
+        """Return the counters up to now, with the bytes that its driver delivered."""
         found, legs = self._count(), self._legs
         counters = counted(ReceiveStatistics, found, legs)
         gone = found.duplicates + found.old + found.buffered
@@ -182,7 +182,6 @@ class NativeReceiver:
                 histogram=tuple(found.histogram),
             ),
             "t_reordering_ns": found.t_reordering if self._adaptive else None,
-            "delivered_bytes": delivered_bytes,
         }
         return ReceiveStatistics(**counters | self._uncounted)
 

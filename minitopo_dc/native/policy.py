@@ -112,10 +112,10 @@ class NativeLegView(LegView):
     @property
     def report(self) -> LegReport | None:
         """Return the receiver's latest report of this leg, None before the first."""
-        shown = self._shown
-        if shown.report_number != self._number:
-            counts = counted(LegReport, shown.report) | {"at": shown.reported_at}
-            if shown.report.highest_count < 0:
+        latest = self._shown.report
+        if latest.number != self._number:
+            counts = counted(LegReport, latest)
+            if latest.highest_count < 0:
                 counts["highest_count"] = None
-            self._number, self._report = shown.report_number, LegReport(**counts)
+            self._number, self._report = latest.number, LegReport(**counts)
         return self._report

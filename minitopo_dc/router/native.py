@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from minitopo_dc.fields import Settings
@@ -77,15 +77,10 @@ class NativeReceiveDriver:
         self.bearer = bearer.bearer
         self.entity = bearer.pdcp.receiver(len(keys), make=NativeReceiver)
         self.reports = bearer.pdcp.report_maker(self.entity, len(keys))
-        self._lib = library.library().lib
-        self.pointer = self._lib.router_receive(router, self.entity.pointer, list(keys), len(keys))
+        self.statistics: Callable[[], ReceiveStatistics] = self.entity.statistics
+        lib = library.library().lib
+        self.pointer = lib.router_receive(router, self.entity.pointer, list(keys), len(keys))
         library.disown(self.entity.pointer)
-
-    def statistics(self) -> ReceiveStatistics:
-        """Return the entity's counters up to now, with the bytes that it delivered."""
-        size = self._lib.receive_driver_bytes(self.pointer)
-        counted: ReceiveStatistics = self.entity.statistics(delivered_bytes=size)
-        return counted
 
 
 def native_obstacle(hosts: Iterable[ElementSettings], *, asks_policies: bool = False) -> str | None:

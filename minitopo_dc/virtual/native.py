@@ -90,6 +90,7 @@ class VirtualNativeLoop(VirtualLoop):
         self.pointer = self._ffi.gc(made, self.lib.network_free)
         """The network in C."""
         self.router = self._ffi.cast("router *", made)
+        self._now = self._ffi.cast("int64_t *", made)
 
     def handle(self, of: object) -> Any:
         """Return C's handle of an object, which is valid for as long as the loop lives."""
@@ -99,7 +100,7 @@ class VirtualNativeLoop(VirtualLoop):
     @property
     def now(self) -> int:  # type: ignore[override]  # C has it
         """Return the time in ns."""
-        return int(self.lib.network_now(self.pointer))
+        return int(self._now[0])
 
     def timer(self, fire: Callable[[], None]) -> NativeTimer:
         """Return a timer that is not set yet."""
@@ -142,7 +143,7 @@ class VirtualNativeLoop(VirtualLoop):
 class NativeTimer(LoopTimer):
     """A timer at one moment; its `fire` may set it again."""
 
-    __slots__ = ("_lib", "_pointer", "fail", "fire")
+    __slots__ = ("_at", "_lib", "_pointer", "fail", "fire")
 
     def __init__(self, loop: VirtualNativeLoop, fire: Callable[[], None]) -> None:
         """Make a timer that is not set."""
@@ -150,15 +151,16 @@ class NativeTimer(LoopTimer):
         self.fail = loop.fail
         self._lib = loop.lib
         self._pointer = self._lib.network_timer(loop.pointer, loop.handle(self))
+        self._at = library().ffi.cast("int64_t *", self._pointer)
 
     @property
     def at(self) -> int | None:  # type: ignore[override]  # C has it
         """Return when it fires (ns), None if it is not set."""
-        return from_c_time(self._lib.python_timer_at(self._pointer))
+        return from_c_time(self._at[0])
 
     def set(self, moment: int | None) -> None:
         """Fire at `moment` (ns) instead of when it was set for before; None: not at all."""
-        self._lib.python_timer_set(self._pointer, to_c(moment))
+        self._lib.timer_set(self._pointer, to_c(moment))
 
 
 class NativeHost(EndHost):
@@ -178,13 +180,14 @@ class NativeHost(EndHost):
         """Return the IP bytes that reached this host."""
         if self._pointer is None:
             return super().received_bytes
-        return int(self._native.lib.host_received_bytes(self._pointer))
+        return int(self._shown.received_bytes)
 
     def join(self, gets: Iterable[Flow]) -> None:
         """Have C send and read the datagrams of this host's endpoint, to which the flows lead."""
         lib, ffi, flows = self._native.lib, library().ffi, self._native.flows
         self._in_c = endpoint = cast("StackEndpoint[Any]", self.endpoint)
         self._pointer = lib.network_host(self._native.pointer, self._native.handle(self))
+        self._shown = ffi.cast("host_shown *", self._pointer)
         connection = endpoint.session.connection
         number = connection.number
         pointers = (ffi.cast("void *", pointer) for pointer in connection.pointers())
@@ -227,4 +230,4 @@ class NativeHost(EndHost):
 
     def _tell_due(self) -> None:
         session = self._in_c.session
-        self._native.lib.host_due(self._pointer, to_c(session.due), session.ended)
+        self._shown.due, self._shown.ended = to_c(session.due), session.ended

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import from_c_time, library
 from minitopo_dc.native.pdcp import NativeReceiver, NativeTransmitter
-from minitopo_dc.pdcp import Pdu
+from minitopo_dc.pdcp import Pdu, ReceiveStatistics
 
 
 def pointer_of(number: int) -> Any:
@@ -70,7 +71,8 @@ class DrivenLeg(NativeLeg):
     @property
     def joined_packets(self) -> int:
         """Return how many packets joined the queue so far."""
-        return int(self._lib.leg_joined_packets(self.pointer))
+        self._lib.leg_count(self.pointer, self._counters)
+        return int(self._counters.joined_packets)
 
     def served_packets(self, *, now: int) -> int:
         """Return the number of the last packet that left the queue with all before it."""
@@ -91,6 +93,10 @@ class DrivenLeg(NativeLeg):
 
 class DrivenReceiver(NativeReceiver):
     """A receiving entity."""
+
+    def statistics(self) -> ReceiveStatistics:
+        """Return the counters up to now; there is no driver that knows the bytes."""
+        return replace(super().statistics(), delivered_bytes=None)
 
     def push(self, pdu: Pdu[int], now: int) -> bool:
         """Take a data PDU that arrived on its leg at `now`; return False if it is discarded."""

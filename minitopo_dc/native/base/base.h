@@ -60,6 +60,12 @@ static inline int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* The bits of a number that is not below 0, without leading zeros. */
+static inline int bits_of(int64_t value)
+{
+    return value ? 64 - __builtin_clzll((unsigned long long)value) : 0;
+}
+
 /* Memory that is there, and queues in it. Who gets none ends at once: nothing is left to simulate with. */
 
 static inline void *checked(void *got)

@@ -84,11 +84,6 @@ void element_leg_send(leg_driver *self, const uint8_t *ip, int length, int64_t n
 
 /* Transmitting bearers. */
 
-static int bits_of(int64_t mask)
-{
-    return __builtin_popcountll((unsigned long long)mask);
-}
-
 static void put(transmit_driver *self, pdu what)
 {
     leg_driver *on = self->legs[what.leg];
@@ -200,7 +195,7 @@ element *element_new(int netlink)
     self->watched[0] = (struct pollfd){.fd = netlink, .events = POLLIN};
     self->watched_count = 1;
     self->router = (router){.packets = {datagram_keep, datagram_release, datagram_ecn, datagram_mark},
-                            .add = element_add_timer, .wake = wake, .leave = leave, .put = put, .deliver = deliver};
+                            .wake = wake, .leave = leave, .put = put, .deliver = deliver};
     queues_begin(self);
     return self;
 }

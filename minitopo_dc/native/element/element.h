@@ -19,7 +19,6 @@
 #define MAX_MESSAGE 66560  /* bytes: the longest IP datagram, and what netlink says of it */
 #define OUT_BYTES (1 << 18) /* of verdicts that are sent at once */
 #define MAX_QUEUES 512
-#define MAX_TIMERS 1024
 #define MAX_WATCHED 512
 #define THROUGH_LEG 0x100 /* as in real/element/rules.py */
 
@@ -46,11 +45,9 @@ typedef struct {
 
 struct element {
     router router; /* the first member */
-    int netlink, error, failed; /* failed: the descriptor that the error is of */
+    int netlink, error;
     /* The loop's. */
     int64_t due, served, lead, python_due;
-    timer *timers[MAX_TIMERS];
-    int timers_count;
     struct pollfd watched[MAX_WATCHED];
     int watched_count;
     loop_counters counted;
@@ -86,15 +83,13 @@ void queues_begin(element *self);
 void queues_end(element *self);
 void queue_verdict(datagram *of, uint32_t verdict);
 
-/* The loop. */
-void element_add_timer(router *self, timer *made, int first);
 /* Let `element_run` end with the first such error. */
 static inline void element_fail(element *self, int error, int descriptor)
 {
     if (self->error)
         return;
     self->error = error;
-    self->failed = descriptor;
+    self->counted.failed = descriptor;
 }
 
 /* IP datagrams that carry PDUs (ip.c). */

@@ -20,26 +20,6 @@ static int64_t clock_now(void)
     return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-int element_failed(const element *self)
-{
-    return self->failed;
-}
-
-/* One of what puts packets on legs comes first. */
-void element_add_timer(router *of, timer *made, int first)
-{
-    element *self = (element *)of;
-    int at = first ? 0 : self->timers_count;
-
-    if (self->timers_count == MAX_TIMERS) {
-        element_fail(self, ENOSPC, -1);
-        return;
-    }
-    memmove(self->timers + at + 1, self->timers + at, (size_t)(self->timers_count - at) * sizeof(made));
-    self->timers[at] = made;
-    self->timers_count++;
-}
-
 void element_watch(element *self, int descriptor)
 {
     if (self->watched_count < MAX_WATCHED)
@@ -51,11 +31,6 @@ void element_watch(element *self, int descriptor)
 const loop_counters *element_loop_counters(const element *self)
 {
     return &self->counted;
-}
-
-static int bits_of(int64_t value)
-{
-    return value ? 64 - __builtin_clzll((unsigned long long)value) : 0;
 }
 
 static void count_stall(loop_counters *counted, int64_t now, int64_t late)
@@ -71,8 +46,7 @@ void element_serve(element *self, int64_t now)
     int64_t due = earlier(self->python_due, now + IDLE_NS), latest = 0;
 
     self->router.now = now;
-    for (int i = 0; i < self->timers_count; i++) {
-        timer *part = self->timers[i];
+    for (timer *part = self->router.timers; part != NULL; part = part->next) {
         int64_t moment = part->at;
 
         if (moment <= now) {

@@ -1,7 +1,38 @@
 #include "link.h"
 
-void leg_free(leg *self)
+/* Of what Python makes nobody counts who has it, and the last bits of its number are its code point. */
+static int ecn_of_number(const void *number)
 {
+    return (int)((uintptr_t)number & CE);
+}
+
+static void *mark_number(void *number)
+{
+    return (void *)((uintptr_t)number | CE);
+}
+
+const packet_hooks NOBODY = {NULL, NULL, ecn_of_number, mark_number};
+
+leg *leg_new(const leg_parameters *is, const uint32_t *delay_random, const uint32_t *loss_random)
+{
+    leg *self = zeroed(1, sizeof(*self));
+
+    self->kind = &plain_leg;
+    self->hooks = NOBODY;
+    self->zero = INT64_C(1) << 62; /* a time zero that every clock reading is before */
+    self->since = self->plain.granted = INT64_MIN;
+    self->is = *is;
+    self->up = 1;
+    self->news = self->plain.finish = NEVER;
+    self->air.overtakes = is->reorder;
+    rng_set(&self->delay_random, delay_random);
+    rng_set(&self->loss_random, loss_random);
+    return self;
+}
+
+void leg_free(void *made)
+{
+    leg *self = made;
     carried what;
 
     self->kind->end(self);
@@ -14,11 +45,6 @@ void leg_free(leg *self)
     capacity_free(self->capacity);
     free(self->discipline);
     free(self);
-}
-
-void leg_set_discipline(leg *self, int kind, const double *numbers, int count, const uint32_t *random)
-{
-    self->discipline = discipline_new(kind, numbers, count, random);
 }
 
 int leg_has_room(leg *self, int64_t now, int64_t size)
@@ -93,10 +119,10 @@ int leg_push(leg *self, carried *what, int size, int64_t now)
     if (self->discipline != NULL && (ecn = enqueue(self, what, size, now)) < 0)
         return LEG_REFUSED;
     lost = loss_next(&self->loss, &self->loss_random);
-    self->joined++;
+    self->counters.joined_packets++;
     waiting = self->kind->join(self, *what, size, lost, ecn, now);
     if (!waiting) {
-        self->joined--;
+        self->counters.joined_packets--;
         self->counters.dropped_stop++;
         return LEG_REFUSED;
     }
@@ -141,11 +167,6 @@ void leg_set_up(leg *self, int up, int64_t now)
     self->kind->resume(self, now);
 }
 
-int leg_is_up(const leg *self)
-{
-    return self->up;
-}
-
 /* Serve the rest of the packet in service, and all behind it, by another capacity, which is now the
  * leg's own. */
 void leg_set_capacity(leg *self, capacity *made, int64_t now)
@@ -160,7 +181,8 @@ void leg_set_delay(leg *self, int kind, int64_t a, int64_t b, int64_t now)
 {
     self->kind->advance(self, now);
     self->delay = (delay_model){kind, a, b};
-    self->kind->delay_changed(self);
+    if (self->kind->delay_changed != NULL)
+        self->kind->delay_changed(self);
 }
 
 void leg_set_loss(leg *self, int kind, double p, double r, double h, double k, int64_t now)
@@ -186,12 +208,7 @@ int64_t leg_served_packets(leg *self, int64_t now)
 
     self->kind->advance(self, now);
     first = self->kind->first(self);
-    return first ? first - 1 : self->joined;
-}
-
-int64_t leg_joined_packets(const leg *self)
-{
-    return self->joined;
+    return first ? first - 1 : self->counters.joined_packets;
 }
 
 int64_t leg_service_end(leg *self, int64_t now)

@@ -1,33 +1,39 @@
 #include "link.h"
 
+/* The first of ascending values that is not below `value`; `count`: all are. */
+static int64_t first_not_below(const wide *values, int64_t count, wide value)
+{
+    int64_t low = 0, high = count;
+
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+
+        if (values[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static wide *copy_of(const int64_t *values, size_t count)
+{
+    wide *made = resized(NULL, count, sizeof(*made));
+
+    for (size_t i = 0; i < count; i++)
+        made[i] = values[i];
+    return made;
+}
+
 /* Mahimahi's delivery opportunities. */
 
 typedef struct {
-    int64_t *moments; /* of the first lap */
+    wide *moments; /* of the first lap */
     int64_t count, duration, size, limit;
     int64_t index, time, left; /* the opportunity in use, and the bits that it can still pass */
 } opportunities;
 
 #define RATE_WINDOW (100 * INT64_C(1000000)) /* ns, as RATE_WINDOW_NS of the twin */
-
-static void opportunities_begin(opportunities *self, const int64_t *moments, size_t count, int64_t duration,
-                                int64_t bits, int after)
-{
-    self->moments = resized(NULL, count, sizeof(*moments));
-    memcpy(self->moments, moments, count * sizeof(*moments));
-    self->count = (int64_t)count;
-    self->duration = duration;
-    self->size = bits;
-    self->limit = after == AFTER_STOP ? self->count : INT64_MAX;
-    self->index = 0;
-    self->time = INT64_MIN;
-    self->left = 0;
-}
-
-static void opportunities_end(opportunities *self)
-{
-    free(self->moments);
-}
 
 static int64_t moment(const opportunities *self, int64_t index)
 {
@@ -40,18 +46,9 @@ static int64_t moment(const opportunities *self, int64_t index)
 static int64_t count_before(const opportunities *self, int64_t time)
 {
     int64_t lap = floor_div(time - 1, self->duration);
-    int64_t local = time - lap * self->duration;
-    int64_t low = 0, high = self->count;
+    int64_t first = first_not_below(self->moments, self->count, time - lap * self->duration);
 
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-
-        if (self->moments[middle] < local)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return earlier(narrow((wide)lap * self->count + low), self->limit);
+    return earlier(narrow((wide)lap * self->count + first), self->limit);
 }
 
 /* The first opportunity that serves what arrives at `time`. */
@@ -125,10 +122,10 @@ typedef struct {
 } segment;
 
 typedef struct {
-    int64_t *edges; /* `count` + 1 of them */
+    wide *edges;    /* `count` + 1 of them */
     int64_t *rates; /* the one behind the last is what follows the trace's end */
     wide *work;     /* up to each edge */
-    size_t count;
+    int64_t count;
     int loops;
     segment in;
     int64_t last;
@@ -137,79 +134,39 @@ typedef struct {
 
 #define FAR ((wide)1 << 80) /* ns, beyond any run: the edge of a segment that has none */
 
-static segment segment_at(const rates *self, wide time);
-
-static void rates_begin(rates *self, const int64_t *edges, const int64_t *rates_bps, size_t count, int after)
-{
-    self->count = count;
-    self->loops = after == AFTER_LOOP;
-    self->edges = resized(NULL, count + 1, sizeof(*self->edges));
-    self->rates = resized(NULL, count + 1, sizeof(*self->rates));
-    self->work = resized(NULL, count + 1, sizeof(*self->work));
-    memcpy(self->edges, edges, (count + 1) * sizeof(*edges));
-    memcpy(self->rates, rates_bps, count * sizeof(*rates_bps));
-    self->rates[count] = after == AFTER_HOLD ? rates_bps[count - 1] : 0;
-    self->work[0] = 0;
-    for (size_t i = 0; i < count; i++)
-        self->work[i + 1] = self->work[i] + (wide)rates_bps[i] * (edges[i + 1] - edges[i]);
-    self->last = NEVER;
-    self->reached = 0;
-    self->in = segment_at(self, 0);
-}
-
-static void rates_end(rates *self)
-{
-    free(self->edges);
-    free(self->rates);
-    free(self->work);
-}
-
 static segment before(const rates *self)
 {
     return (segment){-FAR, 0, -FAR * self->rates[0], 0, self->rates[0]};
 }
 
 /* Segment `index` of a lap; the one after the last is what follows the trace's end. */
-static segment nth_segment(const rates *self, wide lap, size_t index)
+static segment nth_segment(const rates *self, wide lap, int64_t index)
 {
     wide begin = lap * self->edges[self->count];
-    segment found;
+    wide from = begin + self->edges[index], to = index == self->count ? FAR : begin + self->edges[index + 1];
+    wide done = lap * self->work[self->count] + self->work[index];
 
-    found.from = begin + self->edges[index];
-    found.to = index == self->count ? FAR : begin + self->edges[index + 1];
-    found.rate = self->rates[index];
-    found.done = lap * self->work[self->count] + self->work[index];
-    found.full = found.done + found.rate * (found.to - found.from);
-    return found;
+    return (segment){from, to, done, done + self->rates[index] * (to - from), self->rates[index]};
 }
 
 static segment segment_at(const rates *self, wide time)
 {
-    size_t low = 0, high = self->count + 1;
     wide lap = 0;
 
     if (time < 0)
         return before(self);
     if (self->loops) {
-        lap = wide_floor_div(time, self->edges[self->count]);
+        lap = wide_floor_div(time, (int64_t)self->edges[self->count]);
         time -= lap * self->edges[self->count];
     }
-    while (low < high) { /* the first edge behind `time` */
-        size_t middle = (low + high) / 2;
-
-        if (self->edges[middle] <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return nth_segment(self, lap, low - 1);
+    return nth_segment(self, lap, first_not_below(self->edges, self->count + 1, time + 1) - 1);
 }
 
 /* The segment in which `work` is first complete; 0 if it never is. */
 static int segment_reaching(const rates *self, wide work, segment *found)
 {
-    size_t low = 0, high = self->count + 1;
     wide total = self->work[self->count], lap = 0;
+    int64_t index;
 
     if (work <= 0) {
         *found = before(self);
@@ -217,18 +174,10 @@ static int segment_reaching(const rates *self, wide work, segment *found)
     }
     if (self->loops && total > 0)
         lap = (work - 1) / total;
-    while (low < high) { /* the first edge with so much work */
-        size_t middle = (low + high) / 2;
-
-        if (self->work[middle] < work - lap * total)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    low--;
-    if (low == self->count && (self->loops || self->rates[low] == 0))
+    index = first_not_below(self->work, self->count + 1, work - lap * total) - 1;
+    if (index == self->count && (self->loops || self->rates[index] == 0))
         return 0;
-    *found = nth_segment(self, lap, low);
+    *found = nth_segment(self, lap, index);
     return 1;
 }
 
@@ -250,25 +199,21 @@ static int64_t rates_finish(rates *self, int64_t start, int64_t bits)
     return self->last = narrow(self->in.from + wide_ceil_div(work - self->in.done, self->in.rate));
 }
 
+static segment around(const rates *self, int64_t time)
+{
+    return time >= self->in.from && time < self->in.to ? self->in : segment_at(self, time);
+}
+
 static wide work_at(const rates *self, int64_t time)
 {
-    segment here = self->in;
+    segment here = around(self, time);
 
-    if (time < here.from || time >= here.to)
-        here = segment_at(self, time);
     return here.done + here.rate * (time - here.from);
 }
 
 static int64_t rates_left(const rates *self, int64_t now)
 {
     return (int64_t)wide_ceil_div(self->reached - work_at(self, now), NBIT);
-}
-
-static int64_t rates_at(const rates *self, int64_t time)
-{
-    if (time >= self->in.from && time < self->in.to)
-        return self->in.rate;
-    return segment_at(self, time).rate;
 }
 
 struct capacity {
@@ -281,18 +226,29 @@ struct capacity {
 
 capacity *capacity_rates(const int64_t *edges, const int64_t *rates_bps, size_t count, int after)
 {
-    capacity *self = zeroed(1, sizeof(*self));
+    capacity *made = zeroed(1, sizeof(*made));
+    rates *self = &made->of.rates;
 
-    self->has_rates = 1;
-    rates_begin(&self->of.rates, edges, rates_bps, count, after);
-    return self;
+    made->has_rates = 1;
+    *self = (rates){copy_of(edges, count + 1), .count = (int64_t)count, .loops = after == AFTER_LOOP, .last = NEVER};
+    self->rates = zeroed(count + 1, sizeof(*self->rates));
+    self->work = zeroed(count + 1, sizeof(*self->work));
+    memcpy(self->rates, rates_bps, count * sizeof(*rates_bps));
+    if (after == AFTER_HOLD)
+        self->rates[count] = rates_bps[count - 1];
+    for (size_t i = 0; i < count; i++)
+        self->work[i + 1] = self->work[i] + (wide)rates_bps[i] * (edges[i + 1] - edges[i]);
+    self->in = segment_at(self, 0);
+    return made;
 }
 
 capacity *capacity_opportunities(const int64_t *moments, size_t count, int64_t duration, int64_t bits, int after)
 {
     capacity *self = zeroed(1, sizeof(*self));
+    int64_t limit = after == AFTER_STOP ? (int64_t)count : INT64_MAX;
 
-    opportunities_begin(&self->of.opportunities, moments, count, duration, bits, after);
+    self->of.opportunities = (opportunities){copy_of(moments, count), (int64_t)count, duration, bits, limit,
+                                             .time = INT64_MIN};
     return self;
 }
 
@@ -300,10 +256,13 @@ void capacity_free(capacity *self)
 {
     if (self == NULL)
         return;
-    if (self->has_rates)
-        rates_end(&self->of.rates);
-    else
-        opportunities_end(&self->of.opportunities);
+    if (self->has_rates) {
+        free(self->of.rates.edges);
+        free(self->of.rates.rates);
+        free(self->of.rates.work);
+    } else {
+        free(self->of.opportunities.moments);
+    }
     free(self);
 }
 
@@ -348,5 +307,6 @@ wide capacity_bits_until(const capacity *self, int64_t time)
 
 int64_t capacity_rate_at(const capacity *self, int64_t time)
 {
-    return self->has_rates ? rates_at(&self->of.rates, time) : opportunities_rate_at(&self->of.opportunities, time);
+    return self->has_rates ? around(&self->of.rates, time).rate
+                           : opportunities_rate_at(&self->of.opportunities, time);
 }

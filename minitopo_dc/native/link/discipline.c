@@ -56,29 +56,22 @@ const discipline_kind red_discipline = {.enqueue = red_enqueue, .dequeue = red_d
 
 /* Any. */
 
-discipline *discipline_new(int kind, const double *numbers, int count, const uint32_t *random)
+void leg_set_discipline(leg *of, int kind, const double *numbers, int count, const uint32_t *random)
 {
     static const discipline_kind *const kinds[] = {&step_discipline, &red_discipline, &codel_discipline,
                                                    &pie_discipline, &dualpi2_discipline};
-    discipline *self = zeroed(1, sizeof(*self));
+    discipline *self = of->discipline = zeroed(1, sizeof(*self));
 
     self->kind = kinds[kind];
     memcpy(self->numbers, numbers, (size_t)count * sizeof(*numbers));
     rng_set(&self->random, random);
-    switch (kind) {
-    case RED:
+    if (kind == RED) {
         self->red.count = -1;
         self->red.idle_since = NEVER;
-        break;
-    case PIE:
+    } else if (kind == PIE) {
         self->pie.burst = whole(self, 2);
         self->pie.update = NEVER;
-        break;
-    case DUALPI2:
+    } else if (kind == DUALPI2) {
         self->dual.update = NEVER;
-        break;
-    default:
-        break;
     }
-    return self;
 }

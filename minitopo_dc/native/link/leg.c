@@ -85,7 +85,7 @@ static int64_t join(leg *self, carried what, int size, int lost, int ecn, int64_
 {
     if (self->stopped) /* also for what is so small that it would still have passed */
         return 0;
-    queue_ring_push(&self->plain.queue, (queued){what, size, (short)lost, (short)ecn, self->joined, now});
+    queue_ring_push(&self->plain.queue, (queued){what, size, (short)lost, (short)ecn, self->counters.joined_packets, now});
     self->counters.queue_packets++;
     self->counters.queue_bytes += size;
     if (self->counters.queue_packets == 1) {

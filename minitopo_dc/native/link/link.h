@@ -124,8 +124,6 @@ struct discipline {
 /* By the numbers of `DISCIPLINES` in native/leg.py. */
 enum { STEP, RED, CODEL, PIE, DUALPI2 };
 
-discipline *discipline_new(int kind, const double *numbers, int count, const uint32_t *random);
-
 static inline int congested(const at_queue *packet)
 {
     return packet->ecn ? VERDICT_MARK : VERDICT_DROP;
@@ -153,7 +151,7 @@ typedef struct {
     /* Before something changes, and after it. */
     void (*pause)(leg *self, int64_t now);
     void (*resume)(leg *self, int64_t now);
-    void (*delay_changed)(leg *self);
+    void (*delay_changed)(leg *self); /* or NULL */
     int64_t (*backlog_bytes)(leg *self, int64_t now);
     /* The number of the first packet in the queue; 0: it is empty. */
     int64_t (*first)(leg *self);
@@ -170,6 +168,8 @@ typedef struct {
 } plain;
 
 typedef struct rlc rlc;
+
+extern const packet_hooks NOBODY;
 
 struct leg {
     const leg_kind *kind;
@@ -188,7 +188,6 @@ struct leg {
     int up, stopped;
     propagation air;
     carried_ring dropped; /* of packets promised before */
-    int64_t joined;
     leg_counters counters; /* `air_packets`: those between queue and propagation */
     plain plain;
     rlc *rlc; /* or NULL */
@@ -243,7 +242,6 @@ typedef struct {
     int64_t again_bits;
 } sdus;
 
-void sdus_begin(sdus *self, leg *of, const rlc_parameters *is);
 void sdus_end(sdus *self);
 /* NULL: it is gone. */
 rlc_sdu *sdus_active(const sdus *self, int64_t number);
@@ -273,41 +271,5 @@ void sdus_miss(sdus *self, int64_t before, int64_t due);
 int sdus_take_again(sdus *self, int64_t room, int64_t begin, rlc_segment *what);
 /* Drop the segments of SDUs that are gone. */
 void sdus_purge_again(sdus *self);
-
-/* HARQ of one direction: the twin of link/rlc/harq.py, which has the rules. */
-
-/* A transport block. */
-typedef struct {
-    segment_ring segments;
-    int64_t bits;
-    int64_t first; /* when its first transmission began */
-    int64_t due;   /* when it may be sent next */
-    int64_t missed; /* when the slot began by which the receiver knows that it lacks the block, or NEVER */
-    int64_t unsent, retransmissions;
-    double fate; /* a transmission fails where it is below the error probability */
-} block;
-
-DEFINE_RING(block_ring, block)
-
-typedef struct {
-    leg_counters *counters;
-    double error;
-    int64_t limit;
-    rng random;
-    block_ring waiting; /* in order of `due` */
-} harq;
-
-enum { DECODED, AGAIN, GIVEN_UP };
-
-void harq_end(harq *self);
-int64_t harq_first_due(const harq *self);
-/* Use a slot for what is due; what is sent to its end is in `sent`. The room left, in bits. */
-int64_t harq_resend(harq *self, int64_t room, int64_t begin, block_ring *sent);
-/* The block takes the segments over. */
-block harq_new_block(harq *self, segment_ring segments, int64_t begin);
-/* What became of a transmission; AGAIN: HARQ has the block now, and sends it from `again` on. */
-int harq_outcome(harq *self, block *what, int64_t again);
-/* Let the receiver miss what was sent first before a moment, by the slot from `begin` on. */
-void harq_miss(harq *self, int64_t before, int64_t begin);
 
 #endif

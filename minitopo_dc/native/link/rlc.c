@@ -4,6 +4,94 @@
 #define STATUS_BITS (8 * 5) /* with and beside NACKs of 8 bytes: STATUS_BYTES and NACK_BYTES of the twin */
 #define NACK_BITS (8 * 8)
 
+/* HARQ of one direction: the twin of link/rlc/harq.py, which has the rules. */
+
+/* A transport block. */
+typedef struct {
+    segment_ring segments;
+    int64_t bits;
+    int64_t first; /* when its first transmission began */
+    int64_t due;   /* when it may be sent next */
+    int64_t missed; /* when the slot began by which the receiver knows that it lacks the block, or NEVER */
+    int64_t unsent, retransmissions;
+    double fate; /* a transmission fails where it is below the error probability */
+} block;
+
+DEFINE_RING(block_ring, block)
+
+typedef struct {
+    leg_counters *counters;
+    double error;
+    int64_t limit;
+    rng random;
+    block_ring waiting; /* in order of `due` */
+} harq;
+
+static int64_t harq_first_due(const harq *self)
+{
+    return block_ring_count(&self->waiting) ? block_ring_at(&self->waiting, 0)->due : NEVER;
+}
+
+/* Use a slot for what is due; what is sent to its end is in `sent`. The room left, in bits. */
+static int64_t harq_resend(harq *self, int64_t room, int64_t begin, block_ring *sent)
+{
+    while (room && harq_first_due(self) <= begin) {
+        block *first = block_ring_at(&self->waiting, 0);
+        int64_t bits = earlier(room, first->unsent);
+
+        first->unsent -= bits;
+        room -= bits;
+        if (first->unsent)
+            break;
+        self->counters->harq_retransmissions++;
+        first->retransmissions++;
+        block_ring_push(sent, block_ring_pop(&self->waiting));
+    }
+    return room;
+}
+
+/* The block takes the segments over. */
+static block harq_new_block(harq *self, segment_ring segments, int64_t begin)
+{
+    block made = {.segments = segments, .first = begin, .due = begin, .missed = NEVER, .fate = rng_random(&self->random)};
+
+    for (uint64_t i = 0; i < segment_ring_count(&segments); i++)
+        made.bits += segment_ring_at(&segments, i)->bits;
+    self->counters->blocks++;
+    return made;
+}
+
+enum { DECODED, AGAIN, GIVEN_UP };
+
+/* What became of a transmission; AGAIN: HARQ has the block now, and sends it from `again` on. */
+static int harq_outcome(harq *self, block *what, int64_t again)
+{
+    if (what->fate >= self->error)
+        return DECODED;
+    what->fate /= self->error;
+    if (what->retransmissions == self->limit) {
+        self->counters->harq_failures++;
+        return GIVEN_UP;
+    }
+    what->unsent = what->bits;
+    what->due = again;
+    block_ring_push(&self->waiting, *what);
+    return AGAIN;
+}
+
+/* Let the receiver miss what was sent first before a moment, by the slot from `begin` on. */
+static void harq_miss(harq *self, int64_t before, int64_t begin)
+{
+    for (uint64_t i = 0; i < block_ring_count(&self->waiting); i++) {
+        block *at = block_ring_at(&self->waiting, i);
+
+        if (at->first < before)
+            at->missed = earlier(at->missed, begin);
+    }
+}
+
+/* The leg. */
+
 struct rlc {
     rlc_parameters is;
     sdus sdus;
@@ -22,8 +110,15 @@ struct rlc {
 
 static void end(leg *self)
 {
+    block_ring *waiting = &self->rlc->harq.waiting;
+
     sdus_end(&self->rlc->sdus);
-    harq_end(&self->rlc->harq);
+    while (block_ring_count(waiting)) {
+        block first = block_ring_pop(waiting);
+
+        segment_ring_free(&first.segments);
+    }
+    block_ring_free(waiting);
     block_ring_free(&self->rlc->sent);
     free(self->rlc);
 }
@@ -438,7 +533,7 @@ static int64_t join(leg *self, carried what, int size, int lost, int ecn, int64_
 
     if ((self->is.grant_ns || self->rlc->is.sr_ns || self->rlc->is.drx.cycle_ns) && ready(self) == NEVER)
         self->rlc->granted = requested(self, self->rlc->is.drx.cycle_ns ? heard(self, now) : now) + self->is.grant_ns;
-    sdus_join(of, (rlc_sdu){.what = what, .number = self->joined, .size = size, .pushed = now, .lost = lost, .ecn = ecn});
+    sdus_join(of, (rlc_sdu){.what = what, .number = self->counters.joined_packets, .size = size, .pushed = now, .lost = lost, .ecn = ecn});
     if (self->counters.queue_packets <= 2) /* behind an SDU that is partly sent, discardTimer has a new first */
         plan(self);
     if (!self->stopped)
@@ -461,11 +556,6 @@ static void resume(leg *self, int64_t now)
 {
     (void)now;
     plan(self);
-}
-
-static void delay_changed(leg *self)
-{
-    (void)self;
 }
 
 static int64_t backlog_bytes(leg *self, int64_t now)
@@ -500,7 +590,6 @@ static const leg_kind rlc_leg = {
     .next_timeout = next_timeout,
     .pause = advance,
     .resume = resume,
-    .delay_changed = delay_changed,
     .backlog_bytes = backlog_bytes,
     .first = first_number,
     .service_end = service_end,
@@ -520,7 +609,7 @@ void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_rand
     for (int64_t slot = 0; slot <= is->tdd.slots && is->tdd.slots; slot++)
         made->starts[slot] =
             narrow((wide)is->slot_ns * is->tdd.slots * is->tdd.before[slot] / is->tdd.before[is->tdd.slots]);
-    sdus_begin(&made->sdus, self, is);
+    made->sdus = (sdus){self, is->in_order, is->header_bytes, .front = 1, .first = 1, .whole = 1};
     self->rlc = made;
     self->slot_lead = is->slot_lead_ns;
     self->kind = &rlc_leg;

@@ -1,13 +1,5 @@
 #include "link.h"
 
-void sdus_begin(sdus *self, leg *of, const rlc_parameters *is)
-{
-    self->of = of;
-    self->in_order = is->in_order;
-    self->header_bytes = is->header_bytes;
-    self->front = self->first = self->whole = 1;
-}
-
 static int has_packet(const sdus *self, const rlc_sdu *what)
 {
     return !what->gone && (self->in_order || !what->complete);

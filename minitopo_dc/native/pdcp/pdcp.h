@@ -15,15 +15,10 @@ typedef struct {
 
 typedef struct {
     int legs;
-    int64_t number, at; /* number 0: there is no report */
+    int64_t number; /* 0: there is no report */
     sent_counts sent[MAX_LEGS];
     leg_report reports[MAX_LEGS];
 } feedback;
-
-enum { REPORT_TAKEN, REPORT_STALE, REPORT_IMPOSSIBLE };
-
-void feedback_sent(feedback *self, int leg, int64_t count);
-void feedback_end(feedback *self);
 
 /* The legs of a bearer's transmitting entity: the twins of pdcp/transmitting/legs.py, distant_leg.py
  * and flow_control.py, which have the rules. */
@@ -43,13 +38,6 @@ typedef struct {
     outstanding_ring pdus;
     int64_t bytes, gone_bytes; /* of SDUs */
 } outstanding_pdus;
-
-void outstanding_put(outstanding_pdus *self, const leg *of, int size, int64_t count);
-void outstanding_settle(outstanding_pdus *self, leg *of, int64_t now);
-/* Whether a leg that is up will ever serve its queue, or has nothing there. */
-int leg_will_serve(leg *of, int64_t now);
-/* Bytes that a leg serves in `time` ns at the rate of `now`. */
-int64_t leg_bytes_within(leg *of, int64_t now, int64_t time);
 
 /* A leg behind a backhaul. */
 
@@ -102,21 +90,6 @@ typedef struct {
     flight_ring sent;
     int64_t sent_bytes, idle, mean_delay;
 } distant_leg;
-
-distant_leg *distant_new(const flow_control *control, const uint32_t *random, const leg *of, int header);
-void distant_free(distant_leg *self, const packet_hooks *hooks);
-void distant_settle(distant_leg *self, leg *of, outstanding_pdus *inside, int64_t now);
-/* 0: the backhaul will lose it. */
-int distant_send(distant_leg *self, pdu what, int64_t now);
-/* Move the PDUs that have arrived into `ready`, to be given to the leg at once. */
-void distant_arrived(distant_leg *self, leg *of, outstanding_pdus *inside, pdu_ring *ready, int64_t now);
-int64_t distant_next_timeout(const distant_leg *self, leg *of, const outstanding_pdus *inside, int64_t now, int more);
-
-int distant_is_up(const distant_leg *self);
-int64_t distant_backlog(const distant_leg *self, int64_t now);
-int64_t distant_drain(const distant_leg *self, int64_t now, int64_t more);
-int64_t distant_credit(const distant_leg *self);
-int distant_has_room(const distant_leg *self, int64_t now, int size);
 
 /* One leg as the transmitting entity of a bearer has it. */
 
@@ -172,12 +145,6 @@ struct transmit {
 /* Split policies: which legs a PDU takes, and what they see of the legs (LegView of pdcp/policies/view.py).
  * Twins of pdcp/policies, which have the rules. */
 
-/* The receiver's latest report, or NULL; when it came is in `at`. */
-const leg_report *view_report(const transmit *of, int leg, int64_t *at);
-
-/* Legs that may get an SDU, as bits: `candidates` of pdcp/policies/view.py. */
-unsigned candidates(transmit *of, int64_t now, int size);
-
 /* Time until an SDU is expected at the leg's end; NEVER: none is known. */
 static inline int64_t view_expected(const transmit *of, int leg, int64_t now, int64_t size)
 {
@@ -197,8 +164,6 @@ typedef struct {
     double shares[MAX_LEGS], owed[MAX_LEGS];
 } proportional;
 
-void proportional_begin(proportional *self, int legs, double time_constant, double floor);
-int proportional_leg(proportional *self, transmit *shown, int64_t now, int size, int *answer);
 
 /* A split policy in Python, which is asked for each SDU by a call. */
 typedef struct {

@@ -1,90 +1,40 @@
 #include "pdcp.h"
 
-int view_takes(transmit *of, int leg, int64_t now, int size)
-{
-    if (of->waits)
-        return bearer_leg_takes(&of->access[leg], now, size);
-    return view_has_room(of, leg, now, size);
-}
-
-static int view_is_up(const transmit *of, int leg)
-{
-    return of->follows ? bearer_leg_is_up(&of->access[leg]) : leg_is_up(of->access[leg].leg);
-}
-
-int64_t view_backlog(transmit *of, int leg, int64_t now)
-{
-    const bearer_leg *at = &of->access[leg];
-
-    return at->distant != NULL ? distant_backlog(at->distant, now) : leg_backlog_bytes(at->leg, now);
-}
-
-int view_has_room(transmit *of, int leg, int64_t now, int size)
-{
-    const bearer_leg *at = &of->access[leg];
-
-    return at->distant != NULL ? distant_has_room(at->distant, now, size) : leg_has_room(at->leg, now, size);
-}
-
-int64_t view_drain(const transmit *of, int leg, int64_t now, int64_t more)
-{
-    const bearer_leg *at = &of->access[leg];
-
-    return at->distant != NULL ? distant_drain(at->distant, now, more) : leg_drain_ns(at->leg, now, more);
-}
-
-int64_t view_mean_delay(const transmit *of, int leg)
-{
-    const bearer_leg *at = &of->access[leg];
-
-    return at->distant != NULL ? at->distant->mean_delay : leg_mean_delay(at->leg);
-}
-
-int64_t view_credit(const transmit *of, int leg)
-{
-    const distant_leg *distant = of->access[leg].distant;
-
-    return distant != NULL ? distant_credit(distant) : NEVER;
-}
+#include <math.h>
 
 static int64_t view_pending_bytes(const transmit *of)
 {
     return pdu_ring_count(&of->waiting) ? of->waiting_bytes - pdu_ring_at(&of->waiting, 0)->size : 0;
 }
 
-const leg_report *view_report(const transmit *of, int leg, int64_t *at)
+static const leg_report *view_report(const transmit *of, int leg)
 {
-    if (of->heard == NULL || !of->heard->number)
-        return NULL;
-    *at = of->heard->at;
-    return &of->heard->reports[leg];
+    static const leg_report none;
+
+    return of->heard == NULL ? &none : &of->heard->reports[leg];
 }
 
-static void view_show(const transmit *of, int leg, leg_view *shown)
+static leg_view view_of(transmit *of, int leg)
 {
-    int64_t at = 0;
-    const leg_report *report = view_report(of, leg, &at);
-
-    shown->of = (transmit *)of;
-    shown->is_up = view_is_up(of, leg);
-    shown->pending_bytes = view_pending_bytes(of);
-    shown->sent_pdus = of->counters.pdus[leg];
-    shown->sent_bytes = of->counters.bytes[leg];
-    if (report == NULL)
-        return;
-    shown->report_number = of->heard->number;
-    shown->reported_at = at;
-    shown->report = *report;
+    return (leg_view){
+        .of = of,
+        .is_up = bearer_leg_is_up(&of->access[leg]),
+        .pending_bytes = view_pending_bytes(of),
+        .sent_pdus = of->counters.pdus[leg],
+        .sent_bytes = of->counters.bytes[leg],
+        .report = *view_report(of, leg),
+    };
 }
 
-unsigned candidates(transmit *of, int64_t now, int size)
+/* Legs that may get an SDU, as bits: `candidates` of pdcp/policies/view.py. */
+static unsigned candidates(transmit *of, int64_t now, int size)
 {
     unsigned taking = 0, moving = 0, up = 0, found;
 
     for (int leg = 0; leg < of->legs; leg++) {
         taking |= (unsigned)view_takes(of, leg, now, size) << leg;
         moving |= (unsigned)(view_drain(of, leg, now, 0) != NEVER) << leg;
-        up |= (unsigned)view_is_up(of, leg) << leg;
+        up |= (unsigned)bearer_leg_is_up(&of->access[leg]) << leg;
     }
     found = moving ? taking & moving : taking & up;
     if (found || of->waits)
@@ -92,16 +42,169 @@ unsigned candidates(transmit *of, int64_t now, int size)
     return moving ? moving : (1u << of->legs) - 1;
 }
 
+/* Split policy `proportional`: pdcp/policies/proportional.py has the rules. */
+
+/* Python's `sum` of floats: from 3.12 on with Neumaier's compensation. */
+static double sum(const double *values, int count)
+{
+    double total = values[0], lost = 0;
+
+    for (int i = 1; i < count; i++) {
+        double next = total + values[i];
+
+#ifdef SUM_COMPENSATES
+        lost += fabs(total) >= fabs(values[i]) ? (total - next) + values[i] : (values[i] - next) + total;
+#endif
+        total = next;
+    }
+    return lost != 0 && isfinite(lost) ? total + lost : total;
+}
+
+static void share(proportional *self)
+{
+    double total = sum(self->rates, self->legs), free = 1 - self->floor * self->legs;
+
+    if (total != 0)
+        for (int leg = 0; leg < self->legs; leg++)
+            self->shares[leg] = self->floor + free * self->rates[leg] / total;
+}
+
+static int some_busy(const proportional *self)
+{
+    for (int leg = 0; leg < self->legs; leg++)
+        if (!self->idle[leg] && !self->stood[leg])
+            return 1;
+    return 0;
+}
+
+static int has_rates(const proportional *self)
+{
+    for (int leg = 0; leg < self->legs; leg++)
+        if (self->rates[leg] != 0)
+            return 1;
+    return 0;
+}
+
+/* An idle leg can do more than it is given, but not without end. */
+static double grown(const proportional *self, int leg, double constants, double sample)
+{
+    double most = (sum(self->rates, self->legs) - self->rates[leg]) / self->floor;
+    double more = fmax(self->rates[leg], sample) * exp(constants);
+
+    return fmax(self->rates[leg], fmin(more, most));
+}
+
+/* `constants` time constants have passed. */
+static void learn(proportional *self, double constants, const double *samples)
+{
+    int busy = some_busy(self);
+
+    if (!has_rates(self)) {
+        double mean = sum(samples, self->legs) / self->legs;
+
+        for (int leg = 0; leg < self->legs; leg++)
+            self->rates[leg] = mean;
+    }
+    for (int leg = 0; leg < self->legs; leg++) {
+        if (self->stood[leg] || !busy)
+            continue;
+        if (self->idle[leg])
+            self->rates[leg] = grown(self, leg, constants, samples[leg]);
+        else
+            self->rates[leg] += (1 - exp(-constants)) * (samples[leg] - self->rates[leg]);
+    }
+    share(self);
+}
+
+static void take_report(proportional *self, const transmit *shown, int64_t at)
+{
+    double samples[MAX_LEGS] = {0};
+    int64_t elapsed = at - self->at;
+
+    for (int leg = 0; leg < self->legs; leg++) {
+        int64_t delivered = view_report(shown, leg)->delivered_bytes;
+
+        samples[leg] = (double)(delivered - self->delivered[leg]) / (double)elapsed;
+        self->delivered[leg] = delivered;
+    }
+    if (self->has_report)
+        learn(self, (double)elapsed / self->time_constant, samples);
+    self->at = at;
+    self->has_report = 1;
+    memset(self->idle, 0, sizeof(self->idle));
+    memset(self->stood, 0, sizeof(self->stood));
+}
+
+static void observe(proportional *self, transmit *shown, int64_t now)
+{
+    const leg_report *latest = view_report(shown, 0);
+
+    for (int leg = 0; leg < self->legs; leg++) {
+        if (view_backlog(shown, leg, now) == 0)
+            self->idle[leg] = 1;
+        if (view_drain(shown, leg, now, 0) == NEVER)
+            self->stood[leg] = 1;
+    }
+    if (latest->number && !(self->has_report && latest->at == self->at))
+        take_report(self, shown, latest->at);
+}
+
+static double total_share(const proportional *self, unsigned legs)
+{
+    double shares[MAX_LEGS];
+    int count = 0;
+
+    for (int leg = 0; leg < self->legs; leg++)
+        if (legs >> leg & 1u)
+            shares[count++] = self->shares[leg];
+    return sum(shares, count);
+}
+
+/* The leg that its share is owed most, the lower one of equals; it is paid. */
+static int next_leg(proportional *self, int size, unsigned legs)
+{
+    double total = total_share(self, legs), most = 0;
+    int found = -1;
+
+    for (int leg = 0; leg < self->legs; leg++) {
+        if (!(legs >> leg & 1u))
+            continue;
+        self->owed[leg] += size * self->shares[leg] / total;
+        if (found < 0 || self->owed[leg] > most) {
+            found = leg;
+            most = self->owed[leg];
+        }
+    }
+    self->owed[found] -= size;
+    return found;
+}
+
+static int proportional_leg(proportional *self, transmit *shown, int64_t now, int size, int *answer)
+{
+    unsigned able;
+
+    observe(self, shown, now);
+    able = candidates(shown, now, size);
+    if (!able)
+        return 0;
+    answer[0] = next_leg(self, size, able);
+    return 1;
+}
+
+/* Any policy. */
+
 policy *policy_new(int kind, int legs, const double *numbers)
 {
     policy *self = zeroed(1, sizeof(*self));
 
     self->kind = kind;
     self->legs = legs;
-    for (int leg = 0; kind == POLICY_BATCH && leg < legs; leg++)
-        self->shares[leg] = (int64_t)numbers[leg];
     if (kind == POLICY_PROPORTIONAL)
-        proportional_begin(&self->rates, legs, numbers[0], numbers[1]);
+        self->rates = (proportional){.legs = legs, .time_constant = numbers[0], .floor = numbers[1]};
+    for (int leg = 0; leg < legs; leg++) {
+        self->shares[leg] = kind == POLICY_BATCH ? (int64_t)numbers[leg] : 0;
+        self->rates.shares[leg] = 1.0 / legs;
+    }
     return self;
 }
 
@@ -139,21 +242,12 @@ static int at_once(transmit *shown, int64_t now, int size)
     return best;
 }
 
-static int lowest(unsigned legs, int *answer)
-{
-    for (int leg = 0; leg < MAX_LEGS; leg++)
-        if (legs >> leg & 1u) {
-            answer[0] = leg;
-            return 1;
-        }
-    return 0;
-}
-
 /* Earliest completion first; 0: the SDU had better wait. */
 static int or_wait(transmit *shown, int64_t now, int size, int *answer)
 {
     int64_t best_delay = NEVER, taking_delay = NEVER, alone;
     int best = -1, taking = -1;
+    unsigned able;
 
     for (int leg = 0; leg < shown->legs; leg++) {
         int64_t delay = view_expected(shown, leg, now, size);
@@ -167,8 +261,11 @@ static int or_wait(transmit *shown, int64_t now, int size, int *answer)
             taking = leg;
         }
     }
-    if (best < 0)
-        return lowest(candidates(shown, now, size), answer);
+    if (best < 0) { /* the lowest of those that may get it */
+        able = candidates(shown, now, size);
+        answer[0] = able ? __builtin_ctz(able) : 0;
+        return able != 0;
+    }
     if (taking < 0)
         return 0;
     answer[0] = taking;
@@ -176,22 +273,6 @@ static int or_wait(transmit *shown, int64_t now, int size, int *answer)
         return 1;
     alone = view_expected(shown, best, now, size + view_pending_bytes(shown));
     return taking_delay <= alone;
-}
-
-static int least_delay(transmit *shown, int64_t now, int size, int *answer)
-{
-    if (shown->waits)
-        return or_wait(shown, now, size, answer);
-    answer[0] = at_once(shown, now, size);
-    return 1;
-}
-
-static int asked_legs(asked *self, const transmit *shown, int64_t now, int size, int *answer)
-{
-    if (self->shown != NULL)
-        for (int leg = 0; leg < shown->legs; leg++)
-            view_show(shown, leg, &self->shown[leg]);
-    return self->ask(self->policy, now, size, answer);
 }
 
 /* A share is above 0 for at least one leg. */
@@ -216,9 +297,14 @@ int policy_legs(policy *self, transmit *shown, int64_t now, int size, int *answe
             answer[leg] = leg;
         return self->legs;
     case POLICY_LEAST_DELAY:
-        return least_delay(shown, now, size, answer);
+        if (shown->waits)
+            return or_wait(shown, now, size, answer);
+        answer[0] = at_once(shown, now, size);
+        return 1;
     case POLICY_ASKED:
-        return asked_legs(&self->python, shown, now, size, answer);
+        for (int leg = 0; self->python.shown != NULL && leg < self->legs; leg++)
+            self->python.shown[leg] = view_of(shown, leg);
+        return self->python.ask(self->python.policy, now, size, answer);
     default:
         return proportional_leg(&self->rates, shown, now, size, answer);
     }

@@ -75,13 +75,6 @@ static void adaptive_arrived(adaptive *self, int64_t count, int leg, int64_t now
     extreme_ring_push(kept, (extreme){now, now - found->since});
 }
 
-static void adaptive_end(adaptive *self)
-{
-    gap_ring_free(&self->gaps);
-    for (int leg = 0; leg < MAX_LEGS; leg++)
-        extreme_ring_free(&self->longest[leg]);
-}
-
 receive *receive_new(int sn_bits, int64_t t_reordering, int legs, int delivery, int keeps_order)
 {
     receive *self = zeroed(1, sizeof(*self));
@@ -103,11 +96,16 @@ receive *receive_new(int sn_bits, int64_t t_reordering, int legs, int delivery, 
     return self;
 }
 
-void receive_free(receive *self)
+void receive_free(void *made)
 {
-    if (self->adaptive != NULL)
-        adaptive_end(self->adaptive);
-    free(self->adaptive);
+    receive *self = made;
+
+    if (self->adaptive != NULL) {
+        gap_ring_free(&self->adaptive->gaps);
+        for (int leg = 0; leg < MAX_LEGS; leg++)
+            extreme_ring_free(&self->adaptive->longest[leg]);
+        free(self->adaptive);
+    }
     free(self->slots);
     free(self->given_up);
     packet_ring_free(&self->ready);
@@ -151,14 +149,11 @@ static void store(receive *self, int64_t count, slot what)
 static void count_waiting(receive *self, int leg, int64_t waited)
 {
     receive_counters *counters = &self->counters;
-    int bucket = 0;
 
-    for (int64_t us = waited / 1000; us; us >>= 1)
-        bucket++;
     counters->waited[leg]++;
     counters->waited_ns[leg] += waited;
     counters->waiting_maximum = later(counters->waiting_maximum, waited);
-    counters->histogram[bucket < WAITING_BUCKETS ? bucket : WAITING_BUCKETS - 1]++;
+    counters->histogram[earlier(bits_of(waited / 1000), WAITING_BUCKETS - 1)]++;
 }
 
 /* Deliver stored SDUs with consecutive COUNTs from `count` on; the first not stored. */

@@ -1,15 +1,105 @@
 #include "pdcp.h"
 
-void transmit_free(transmit *self)
+transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *split, int reports,
+                       const sdu_buffer *waiting, int early, int64_t lead, int64_t mark_above)
 {
+    transmit *self = zeroed(1, sizeof(*self));
+
+    self->hooks = NOBODY;
+    self->mask = (INT64_C(1) << sn_bits) - 1;
+    self->header = header;
+    self->legs = legs;
+    self->split = split;
+    self->waits = self->follows = waiting != NULL;
+    self->early = early;
+    self->buffer = waiting != NULL ? *waiting : (sdu_buffer){{0, 0}, NEVER};
+    self->wake = NEVER;
+    self->mark_above = mark_above;
+    if (reports) {
+        self->heard = zeroed(1, sizeof(feedback));
+        self->heard->legs = legs;
+    }
+    for (int i = 0; i < legs; i++)
+        self->access[i] = (bearer_leg){.leg = states[i], .header = header, .lead = lead, .settled = 1, .serves = 1};
+    return self;
+}
+
+/* What the receiver's reports say of them. */
+
+enum { REPORT_TAKEN, REPORT_STALE, REPORT_IMPOSSIBLE };
+
+#define MAX_REMEMBERED (1u << 18) /* PDUs a leg, as in the twin */
+
+static void feedback_sent(feedback *self, int leg, int64_t count)
+{
+    sent_counts *sent = &self->sent[leg];
+
+    sent->next_count = later(sent->next_count, count + 1);
+    count_ring_push(&sent->waiting, count);
+    if (count_ring_count(&sent->waiting) > MAX_REMEMBERED) {
+        count_ring_pop(&sent->waiting); /* so old that the next report covers it */
+        sent->covered++;
+    }
+}
+
+/* How many were sent with a COUNT below `next_count`, which never descends. */
+static int64_t sent_up_to(sent_counts *sent, int64_t next_count)
+{
+    while (count_ring_count(&sent->waiting) && *count_ring_at(&sent->waiting, 0) < next_count) {
+        count_ring_pop(&sent->waiting);
+        sent->covered++;
+    }
+    return sent->covered;
+}
+
+int transmit_report(transmit *of, int64_t number, const reception *legs, int64_t now)
+{
+    feedback *self = of->heard;
+
+    for (int leg = 0; leg < self->legs; leg++)
+        if (legs[leg].next_count > self->sent[leg].next_count)
+            return REPORT_IMPOSSIBLE;
+    if (number <= self->number)
+        return REPORT_STALE;
+    self->number = number;
+    for (int leg = 0; leg < self->legs; leg++) {
+        int64_t sent = sent_up_to(&self->sent[leg], legs[leg].next_count);
+
+        self->reports[leg] = (leg_report){
+            .number = number,
+            .at = now,
+            .highest_count = legs[leg].next_count - 1,
+            .delivered_pdus = legs[leg].pdus,
+            .delivered_bytes = legs[leg].bytes,
+            .lost_pdus = later(0, sent - legs[leg].pdus),
+            .reordered = legs[leg].reordered,
+            .reordering_ns = legs[leg].reordering_ns,
+        };
+    }
+    return REPORT_TAKEN;
+}
+
+int64_t transmit_next_count(const transmit *of)
+{
+    int64_t highest = 0;
+
+    for (int leg = 0; of->heard != NULL && leg < of->legs; leg++)
+        highest = later(highest, of->heard->sent[leg].next_count);
+    return highest;
+}
+
+void transmit_free(void *made)
+{
+    transmit *self = made;
+
     while (pdu_ring_count(&self->waiting))
         release_packet(&self->hooks, pdu_ring_pop(&self->waiting).sdu);
     while (pdu_ring_count(&self->ready))
         release_packet(&self->hooks, pdu_ring_pop(&self->ready).sdu);
     for (int leg = 0; leg < self->legs; leg++)
         bearer_leg_end(&self->access[leg], &self->hooks);
-    if (self->heard != NULL)
-        feedback_end(self->heard);
+    for (int leg = 0; self->heard != NULL && leg < self->legs; leg++)
+        count_ring_free(&self->heard->sent[leg].waiting);
     free(self->heard);
     free(self->split);
     pdu_ring_free(&self->waiting);

@@ -20,11 +20,23 @@ void router_free_owned(router *self)
     }
 }
 
+void timer_set(timer *self, int64_t moment)
+{
+    if (moment == self->at)
+        return;
+    self->at = moment;
+    if (moment != NEVER)
+        self->of->wake(self->of, self);
+}
+
 static void begin(router *self, timer *made, void (*fire)(void *owner), void *owner, int first)
 {
-    timer_begin(made, self, fire, owner);
-    if (self->add != NULL)
-        self->add(self, made, first);
+    timer **place = &self->timers;
+
+    while (!first && *place != NULL)
+        place = &(*place)->next;
+    *made = (timer){NEVER, *place, self, fire, owner};
+    *place = made;
 }
 
 /* Legs. */
@@ -42,14 +54,6 @@ static void leg_fire(void *owner)
     leg_driver_rearm(self);
 }
 
-static void leg_driver_free(void *object)
-{
-    leg_driver *self = object;
-
-    leg_free(self->leg);
-    free(self);
-}
-
 leg_driver *router_leg(router *self, leg *of, int number)
 {
     leg_driver *made = zeroed(1, sizeof(*made));
@@ -57,7 +61,8 @@ leg_driver *router_leg(router *self, leg *of, int number)
     *made = (leg_driver){.of = self, .leg = of, .number = number, .raw = {-1, -1}};
     of->hooks = self->packets;
     begin(self, &made->timer, leg_fire, made, 0);
-    router_own(self, made, leg_driver_free);
+    router_own(self, of, leg_free);
+    router_own(self, made, free);
     return made;
 }
 
@@ -97,24 +102,16 @@ static void submit(void *owner)
     timer_set(&self->timer, transmit_next_timeout(self->entity));
 }
 
-static void transmit_driver_free(void *object)
-{
-    transmit_driver *self = object;
-
-    transmit_free(self->entity);
-    free(self);
-}
-
 transmit_driver *router_transmit(router *self, transmit *entity, leg_driver **legs, int count)
 {
     transmit_driver *made = zeroed(1, sizeof(*made));
 
-    made->of = self;
-    made->entity = entity;
+    *made = (transmit_driver){.of = self, .entity = entity};
     entity->hooks = self->packets;
     memcpy(made->legs, legs, (size_t)count * sizeof(*legs));
     begin(self, &made->timer, submit, made, 1);
-    router_own(self, made, transmit_driver_free);
+    router_own(self, entity, transmit_free);
+    router_own(self, made, free);
     return made;
 }
 
@@ -142,34 +139,20 @@ static void deliver(void *owner)
     void *sdu;
 
     while (!self->of->failed && receive_poll(self->entity, self->of->now, &sdu))
-        self->delivered_bytes += self->of->deliver(sdu);
+        self->entity->counters.delivered_bytes += self->of->deliver(sdu);
     timer_set(&self->timer, receive_next_timeout(self->entity));
-}
-
-static void receive_driver_free(void *object)
-{
-    receive_driver *self = object;
-
-    receive_free(self->entity);
-    free(self);
 }
 
 receive_driver *router_receive(router *self, receive *entity, const int *keys, int count)
 {
     receive_driver *made = zeroed(1, sizeof(*made));
 
-    made->of = self;
-    made->entity = entity;
-    made->legs = count;
+    *made = (receive_driver){.of = self, .entity = entity, .legs = count};
     memcpy(made->keys, keys, (size_t)count * sizeof(*keys));
     begin(self, &made->timer, deliver, made, 0);
-    router_own(self, made, receive_driver_free);
+    router_own(self, entity, receive_free);
+    router_own(self, made, free);
     return made;
-}
-
-int64_t receive_driver_bytes(const receive_driver *self)
-{
-    return self->delivered_bytes;
 }
 
 int receive_driver_position(const receive_driver *self, int key)

@@ -5,12 +5,13 @@
 
 #include "../pdcp/pdcp.h"
 
-typedef struct timer {
-    router *of;
+struct timer {
     int64_t at; /* NEVER: it is not set */
+    timer *next; /* of those of its router's drivers */
+    router *of;
     void (*fire)(void *owner);
     void *owner;
-} timer;
+};
 
 typedef struct owned {
     struct owned *next;
@@ -33,8 +34,7 @@ struct router {
     int closing;
     int failed; /* nothing goes on: something raised in Python */
     packet_hooks packets;
-    /* A driver's timer is new; one that puts packets on legs comes first. NULL: that is no matter. */
-    void (*add)(router *self, timer *what, int first);
+    timer *timers; /* of its drivers: those that put packets on legs come first */
     /* Fire a timer at its new moment. */
     void (*wake)(router *self, timer *what);
     /* A packet crossed a leg. */
@@ -71,25 +71,10 @@ struct receive_driver {
     router *of;
     receive *entity;
     int legs, keys[MAX_LEGS];
-    int64_t delivered_bytes;
     timer timer;
     capture *captures[MAX_LEGS]; /* or NULL */
     capture_form forms[MAX_LEGS];
 };
-
-static inline void timer_begin(timer *self, router *of, void (*fire)(void *owner), void *owner)
-{
-    *self = (timer){of, NEVER, fire, owner};
-}
-
-static inline void timer_set(timer *self, int64_t moment)
-{
-    if (moment == self->at)
-        return;
-    self->at = moment;
-    if (moment != NEVER)
-        self->of->wake(self->of, self);
-}
 
 static inline void timer_bring_forward(timer *self, int64_t moment)
 {

@@ -21,6 +21,7 @@ DEFINE_RING(way_ring, way)
 DEFINE_RING(waiting_packets, packet *)
 
 struct host {
+    host_shown shown; /* the first member */
     network *of;
     void *handle;
     mdc_endpoint *endpoint;
@@ -29,9 +30,6 @@ struct host {
     send_function *send;
     waiting_packets waiting;
     timer timer;
-    int64_t due; /* when Python is to step, whatever arrives */
-    int ended;
-    int64_t received_bytes;
     way_ring sends_on;
 };
 
@@ -76,7 +74,7 @@ static int64_t next_timeout(const host *self)
     uint64_t wake = self->state->wake;
     int64_t moment = wake >= UINT64_MAX / NS_PER_US ? NEVER : narrow((wide)wake * NS_PER_US);
 
-    return earlier(moment, self->due);
+    return earlier(moment, self->shown.due);
 }
 
 /* Read what arrived; whether that is something for Python. */
@@ -88,7 +86,7 @@ static int read_waiting(host *self, uint64_t now_us)
         packet *first = waiting_packets_pop(&self->waiting);
         const flow *by = first->flow;
 
-        if (!self->ended)
+        if (!self->shown.ended)
             has_events = self->receive(self->endpoint, first->data, (size_t)first->length, by->to_source,
                                        by->to_destination, first->ecn, now_us) > 0;
         packet_release(first);
@@ -102,11 +100,11 @@ static int64_t step(host *self, int64_t now)
     uint64_t now_us = (uint64_t)(now / NS_PER_US);
     int has_events = read_waiting(self, now_us), sent;
 
-    if (self->ended)
+    if (self->shown.ended)
         return NEVER;
     if (has_events)
         return python_step(self->handle, STEP_EVENTS);
-    if (now >= self->due)
+    if (now >= self->shown.due)
         return python_step(self->handle, STEP_DUE);
     sent = self->send(self->endpoint, now_us);
     if (sent < 0)
@@ -140,9 +138,8 @@ host *network_host(network *self, void *handle)
 {
     host *made = zeroed(1, sizeof(*made));
 
-    made->of = self;
-    made->handle = handle;
-    timer_begin(&made->timer, &self->router, run, made);
+    *made = (host){.of = self, .handle = handle};
+    made->timer = (timer){NEVER, NULL, &self->router, run, made};
     router_own(&self->router, made, host_free);
     return made;
 }
@@ -162,7 +159,7 @@ void host_sends(host *self, flow *of, int source, int destination)
 
 static void take(host *self, packet *what)
 {
-    self->received_bytes += what->size;
+    self->shown.received_bytes += what->size;
     waiting_packets_push(&self->waiting, what);
     timer_bring_forward(&self->timer, self->of->router.now);
 }
@@ -178,15 +175,4 @@ void host_gets(host *self, flow *of, int source, int destination)
 void host_wake(host *self, int64_t moment)
 {
     timer_bring_forward(&self->timer, later(moment, self->of->router.now));
-}
-
-void host_due(host *self, int64_t due, int ended)
-{
-    self->due = due;
-    self->ended = ended;
-}
-
-int64_t host_received_bytes(const host *self)
-{
-    return self->received_bytes;
 }

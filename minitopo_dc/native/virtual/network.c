@@ -85,17 +85,17 @@ static void line_fire(void *owner)
     timer_set(&self->timer, held_ring_count(&self->line) ? held_ring_at(&self->line, 0)->due : NEVER);
 }
 
-static void delay_line_begin(delay_line *self, flow *of, void (*take)(flow *of, held *what))
+static void pass(flow *self, int line, held what)
 {
-    self->of = of;
-    self->take = take;
-    timer_begin(&self->timer, &of->of->router, line_fire, self);
-}
+    delay_line *by = &self->lines[line];
 
-static void delay_line_push(delay_line *self, held what)
-{
-    held_ring_push(&self->line, what);
-    timer_bring_forward(&self->timer, what.due);
+    if (!by->delay) {
+        by->take(self, &what);
+        return;
+    }
+    what.due = self->of->router.now + by->delay;
+    held_ring_push(&by->line, what);
+    timer_bring_forward(&by->timer, what.due);
 }
 
 static void enter(flow *self, held *what)
@@ -118,26 +118,14 @@ static void flow_free(void *object)
 {
     flow *self = object;
 
-    held_ring_free(&self->in.line);
-    held_ring_free(&self->out.line);
-    held_ring_free(&self->sent.line);
-    held_ring_free(&self->left.line);
+    for (int i = 0; i < DELAY_LINES; i++)
+        held_ring_free(&self->lines[i].line);
     free(self);
-}
-
-static void pass_after(flow *self, int64_t delay, delay_line *line, packet *what)
-{
-    held whole = {self->of->router.now + delay, what, 0, -1};
-
-    if (delay)
-        delay_line_push(line, whole);
-    else
-        line->take(self, &whole);
 }
 
 static void reach_router(flow *self, held *what)
 {
-    pass_after(self, self->bearer != NULL ? self->delay : 0, &self->in, what->what);
+    pass(self, IN, *what);
 }
 
 static void reach_destination(flow *self, held *what)
@@ -155,28 +143,25 @@ static void reach_destination(flow *self, held *what)
 flow *network_flow(network *self, int headers, int ecn, transmit_driver *bearer, leg_driver *plain,
                    receive_driver *other, int64_t delay, int64_t before, int64_t after)
 {
+    static void (*const takes[DELAY_LINES])(flow *of, held *what) = {
+        [WIRE_IN] = reach_router, [IN] = enter, [OUT] = arrive, [WIRE_OUT] = reach_destination};
+    const int64_t delays[DELAY_LINES] = {
+        [WIRE_IN] = before, [IN] = bearer != NULL ? delay : 0, [OUT] = delay, [WIRE_OUT] = after};
     flow *made = zeroed(1, sizeof(*made));
 
-    made->of = self;
-    made->headers = headers;
-    made->ecn = ecn;
-    made->delay = delay;
-    made->bearer = bearer;
-    made->plain = plain;
-    made->other = other;
-    delay_line_begin(&made->in, made, enter);
-    delay_line_begin(&made->out, made, arrive);
-    made->wires[0] = before;
-    made->wires[1] = after;
-    delay_line_begin(&made->sent, made, reach_router);
-    delay_line_begin(&made->left, made, reach_destination);
+    *made = (flow){.of = self, .headers = headers, .ecn = ecn, .bearer = bearer, .plain = plain, .other = other};
+    for (int i = 0; i < DELAY_LINES; i++) {
+        delay_line *line = &made->lines[i];
+
+        *line = (delay_line){made, takes[i], delays[i], {0}, {NEVER, NULL, &self->router, line_fire, line}};
+    }
     router_own(&self->router, made, flow_free);
     return made;
 }
 
 void flow_take(flow *self, packet *what)
 {
-    pass_after(self, self->wires[0], &self->sent, what);
+    pass(self, WIRE_IN, (held){.what = what});
 }
 
 void flow_enter(flow *self, int64_t token, int size, int ecn)
@@ -187,25 +172,11 @@ void flow_enter(flow *self, int64_t token, int size, int ecn)
     flow_take(self, made);
 }
 
-static void flow_deliver(packet *what)
-{
-    pass_after(what->flow, what->flow->wires[1], &what->flow->left, what);
-}
-
 static void flow_leave(leg_driver *by, carried what)
 {
     packet *crossed = what.packet;
-    flow *of = crossed->flow;
-    held whole = {by->of->now + of->delay, crossed, by->number, what.count};
 
-    if (what.count < 0) {
-        flow_deliver(crossed);
-        return;
-    }
-    if (of->delay)
-        delay_line_push(&of->out, whole);
-    else
-        arrive(of, &whole);
+    pass(crossed->flow, what.count < 0 ? WIRE_OUT : OUT, (held){0, crossed, by->number, what.count});
 }
 
 /* Events. */
@@ -264,11 +235,6 @@ void network_run(network *self, int64_t end)
     }
 }
 
-int64_t network_now(const network *self)
-{
-    return self->router.now;
-}
-
 void network_stop(network *self, int failed)
 {
     self->stopping = 1;
@@ -286,7 +252,7 @@ static int deliver(void *sdu)
 {
     int size = ((packet *)sdu)->size;
 
-    flow_deliver(sdu);
+    pass(((packet *)sdu)->flow, WIRE_OUT, (held){.what = sdu});
     return size;
 }
 
@@ -302,8 +268,6 @@ network *network_new(int64_t now, void *handle)
 
 void network_free(network *self)
 {
-    if (self == NULL)
-        return;
     router_free_owned(&self->router);
     while (self->made != NULL) {
         packet *first = self->made;
@@ -315,34 +279,11 @@ void network_free(network *self)
     free(self);
 }
 
-/* Timers whose moments Python sets, and that fire in Python. */
-
-struct python_timer {
-    void *handle;
-    timer timer;
-};
-
-static void timer_fire(void *owner)
+timer *network_timer(network *self, void *handle)
 {
-    python_fire(((python_timer *)owner)->handle);
-}
+    timer *made = zeroed(1, sizeof(*made));
 
-python_timer *network_timer(network *self, void *handle)
-{
-    python_timer *made = zeroed(1, sizeof(*made));
-
-    made->handle = handle;
-    timer_begin(&made->timer, &self->router, timer_fire, made);
+    *made = (timer){NEVER, NULL, &self->router, python_fire, handle};
     router_own(&self->router, made, free);
     return made;
-}
-
-void python_timer_set(python_timer *self, int64_t moment)
-{
-    timer_set(&self->timer, moment);
-}
-
-int64_t python_timer_at(const python_timer *self)
-{
-    return self->timer.at;
 }

@@ -54,25 +54,26 @@ typedef struct {
 
 DEFINE_RING(held_ring, held)
 
-/* Holds everything for the same time. */
+/* Holds everything for the same time; 0: for none. */
 typedef struct {
     flow *of;
     void (*take)(flow *of, held *what);
+    int64_t delay;
     held_ring line;
     timer timer;
 } delay_line;
+
+/* From the source to a router, before either end of the bearer, and from a router to the destination. */
+enum { WIRE_IN, IN, OUT, WIRE_OUT, DELAY_LINES };
 
 /* All packets from one socket to another, and the way that they take. */
 struct flow {
     network *of;
     int headers, ecn;
-    int64_t delay;
     transmit_driver *bearer;
     leg_driver *plain;
     receive_driver *other;
-    delay_line in, out;
-    int64_t wires[2]; /* delays from the source to a router, and from a router to the destination */
-    delay_line sent, left;
+    delay_line lines[DELAY_LINES];
     void (*take)(host *to, packet *what); /* NULL: Python takes what arrives */
     host *to;
     int to_source, to_destination; /* numbers at its endpoint */

@@ -74,10 +74,11 @@ class RealNativeLoop(RealLoop):
         for descriptor in self._descriptors():
             self.lib.element_watch(self.pointer, descriptor)
         ready = self._ffi.new("int[]", ROOM)
+        counted = self.lib.element_loop_counters(self.pointer)
         while not self._stopping:
             count = self.lib.element_run(self.pointer, ready, ROOM)
             if count < 0:
-                words, file = os.strerror(-count), self.lib.element_failed(self.pointer)
+                words, file = os.strerror(-count), counted.failed
                 if file in self._files:
                     raise OSError(-count, words, str(self._files[file]))
                 raise ElementError(f"packets: {words}")
@@ -85,7 +86,6 @@ class RealNativeLoop(RealLoop):
             if now >= self.due:
                 self.serve(now)
             self._read(ready[0:count], order)
-        counted = self.lib.element_loop_counters(self.pointer)
         for bits, count in enumerate(counted.lateness):
             self.lateness[bits] += count
         several = range(counted.stalls)
