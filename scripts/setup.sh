@@ -29,6 +29,8 @@ readonly PACKAGES=(
 readonly OPTIONAL_PACKAGES=(
     ngtcp2-server ngtcp2-client       # quic-ngtcp2
 )
+# What `minitopo-dc build` imports: it compiles while pip fetches the others.
+readonly BUILD_PACKAGES=(cffi lazy_loader pydantic PyYAML rich)
 readonly TEST_PACKAGES=(
     tshark                            # shows captures as a user sees them
     iperf3                            # a user's own program
@@ -50,18 +52,18 @@ main() {
     if ! is_done "$STAMP" "$key"; then
         rm -f "$NO_GUEST"
         make_environment
-        timed "installing Python packages" install_python_packages
         install_optional_packages
-        parts=(picoquic native aioquic-2020)
+        parts=(real picoquic native)
         # A comparison on the real clock, as root, has no runs over noq unless they are named, and
         # the first of those builds it.
         ((EUID == 0)) || parts+=(noq)
     fi
     if [[ ${1:-} == --tests ]]; then
+        # What is made already takes no time.
+        is_done "$DEVELOPMENT_STAMP" "$key" || parts=(real,dev picoquic native noq)
         # For tcp and mptcp on the virtual clock: 5 minutes of a processor, once. What could not be
         # built is tried again after the next change of the environment only.
         [[ -e $NO_GUEST ]] || parts=(linux "${parts[@]}")
-        is_done "$DEVELOPMENT_STAMP" "$key" || parts=(development noq "${parts[@]}")
     fi
     build_all "${parts[@]}"
     if ! is_done "$STAMP" "$key"; then
@@ -166,18 +168,14 @@ make_environment() {
     say "making .venv with $("$SYSTEM_PYTHON" --version)"
     "$SYSTEM_PYTHON" -m venv --system-site-packages .venv
     rm -f "$DEVELOPMENT_STAMP"
+    pip_install "${BUILD_PACKAGES[@]}"
 }
 
-install_python_packages() {
+# This package with what these of its extras need, and what its installed entry points build.
+install() {
     say "installing Python packages (about a minute)"
-    pip_install --editable ".[real]"
-}
-
-# The tools of development alone, not this package again: other parts use it meanwhile.
-install_development() {
-    say "installing the tools of development (about a minute)"
-    pip_install $(.venv/bin/python -c "import tomllib
-print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['dev'])")
+    pip_install --editable ".[$1]"
+    .venv/bin/minitopo-dc build aioquic-2020 > /dev/null || say "goes on without aioquic-2020"
 }
 
 # Python compiles a module when it first imports it: three of four never are, also by the tests.
@@ -191,17 +189,18 @@ pip_install() {
 
 # What a command makes, all at once: one waits for the network while another compiles. Jobs of this
 # shell would go on after Ctrl-C, which ends those of xargs. Without a part the set-up goes on, but
-# for the tools of development.
+# for Python's packages.
 build_all() {
-    export -f build install_development pip_install say timed
+    export -f build install pip_install say timed
     export NO_GUEST
     (($# == 0)) || printf '%s\n' "$@" | xargs --max-procs 4 --replace={} bash -c 'build {}'
 }
 
 build() {
-    if [[ $1 == development ]]; then
-        timed "installing the tools of development" install_development
-    elif ! timed "building $1" .venv/bin/minitopo-dc build "$1" > /dev/null; then
+    local command="from minitopo_dc.cli import main; main()"
+    if [[ $1 == real* ]]; then
+        timed "installing Python packages" install "$1"
+    elif ! timed "building $1" .venv/bin/python -c "$command" build "$1" > /dev/null; then
         say "goes on without $1; put that right, then: .venv/bin/minitopo-dc build $1"
         [[ $1 != linux ]] || touch "$NO_GUEST"
     fi

@@ -217,6 +217,22 @@ def _done(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess
     return subprocess.run(command, check=False, encoding="utf-8", errors="replace", **options)
 
 
+NO_SET_UP = """
+from pathlib import Path
+
+def prepare_metadata_for_build_wheel(directory, settings=None):
+    folder = Path(directory, "{0}-{1}.dist-info")
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\\nName: {0}\\nVersion: {1}\\n")
+    return folder.name
+
+class __legacy__:
+    prepare_metadata_for_build_wheel = staticmethod(prepare_metadata_for_build_wheel)
+"""
+"""Stands for setuptools (PEP 517) where pip asks a package for its dependencies, also when it is to
+fetch no more than the archive: the package's own set-up would run for that, with what it needs."""
+
+
 @dataclass(frozen=True)
 class SourceDistribution:
     """One release of a package on PyPI.
@@ -225,13 +241,11 @@ class SourceDistribution:
         requirement: its name and version, as pip writes them.
         sha256: of its archive, in hexadecimal.
         title: what a message calls its content.
-        metadata_from: packages that may be wheels, as pip asks them about this one.
     """
 
     requirement: str
     sha256: str
     title: str
-    metadata_from: Sequence[str] = ()
 
     @property
     def archive(self) -> str:
@@ -248,23 +262,30 @@ class SourceDistribution:
         if not self._is_whole(kept):
             kept.unlink(missing_ok=True)
             say(f"getting the sources ({self.requirement}, by pip)")
-            # The files that describe a package have no hash, so they are not kept.
-            requirements = cache / "requirements.txt"
-            requirements.write_text(
-                f"{self.requirement} --hash=sha256:{self.sha256}\n", encoding="ascii"
-            )
-            command = [
-                *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),
-                *("--disable-pip-version-check", "--ignore-requires-python"),
-                *("--no-binary", ":all:"),
-                *("--only-binary", ",".join(("setuptools", *self.metadata_from))),
-                *("--dest", str(cache), "--require-hashes", "--requirement", str(requirements)),
-            ]
-            run(command, f"pip could not get {self.title}'s sources, once (is there a network?)")
-            requirements.unlink()
+            with scratch() as directory:
+                self._download(directory, cache)
         if not kept.exists():
             raise BuildError(f"pip has left no {kept}")
         return kept
+
+    def _download(self, directory: Path, cache: Path) -> None:
+        """Have pip put the archive into the cache; what pip is given is in a directory."""
+        requirements, backend = directory / "requirements.txt", directory / "setuptools"
+        requirements.write_text(
+            f"{self.requirement} --hash=sha256:{self.sha256}\n", encoding="ascii"
+        )
+        backend.mkdir()
+        (backend / "__init__.py").touch()
+        (backend / "build_meta.py").write_text(NO_SET_UP.format(*self.requirement.split("==")))
+        command = [
+            *(sys.executable, "-m", "pip", "download", "--quiet"),
+            *("--no-deps", "--no-binary", ":all:"),
+            *("--disable-pip-version-check", "--ignore-requires-python", "--use-pep517"),
+            *("--no-build-isolation", "--dest", str(cache)),
+            *("--require-hashes", "--requirement", str(requirements)),
+        ]
+        failure = f"pip could not get {self.title}'s sources, once (is there a network?)"
+        run(command, failure, environment={"PYTHONPATH": str(directory)})
 
     def _is_whole(self, kept: Path) -> bool:
         """Return whether an archive is here with its hash: what pip began may be half a file."""

@@ -26,7 +26,6 @@ SOURCE = SourceDistribution(
     requirement="aiopquic==0.6.1",  # it wants Python 3.12, its C does not
     sha256="72579146e0f22859a5a7c197246604fef460b9e1b578a2910156dff7679efd29",
     title="picoquic",
-    metadata_from=("cython", "setuptools_scm", "packaging"),
 )
 """It carries picoquic 1.1.53 and the picotls that goes with it, both MIT; nothing else of it is
 used. It stays in the cache, so that a change of this project's helper needs no network."""

@@ -32,7 +32,6 @@ SOURCE = SourceDistribution(
     requirement=f"aioquic=={VERSION}",
     sha256="86dff490dd2f9bb86e2e2def9fe84cc0c380e56d83eafd4eb56762a0ad037da2",
     title="aioquic's",
-    metadata_from=("wheel",),
 )
 """Of 15 April 2020. The thesis' qlog is of 16 March 2020 (listing A.1); its protocol code (`quic/`)
 is that of 0.8.6, of 22 February 2020, to the byte."""
