@@ -82,8 +82,8 @@ def parse_json(path: Path, text: str, column: str) -> RateTrace:
 def _network(path: Path, entries: list[dict[str, Any]], column: str) -> RateTrace:
     names = list(entries[0]) if entries else []
     lasting = (TraceColumn.of(name, TIME) for name in names if _DURATION.fullmatch(name))
-    if (time := next(filter(None, lasting), None)) is None:
-        raise TraceError(path, 0, "no entry with a duration and its unit", _FORMS)
+    if (time := next(filter(None, lasting), None)) is None or len(names) < 2:
+        raise TraceError(path, 0, "no entry with a duration and its unit, and a rate", _FORMS)
     rates = [name for name in names if CAPACITY.ending_of(name)] or names
     file = Row(path, 0, [time.name, *rates])
     rate = chosen_rate(file, time.name, column)
