@@ -132,18 +132,13 @@ def ways_of(scenarios: Sequence[Scenario]) -> dict[str, Scenario]:
 
 def _kind(mode: Mode, leg: int, transport: str) -> str:
     by = _protocol(transport)
-    match mode:
-        case "sc" if get_runner(transport).every_leg:
-            return "each leg alone"
-        case "sc":
-            return f"leg {leg}"
-        case "multipath":
-            return by
-        case "atsss":
-            return f"ATSSS by {by}" if by.startswith("MP") else "ATSSS-LL"
-        case "dc-duplicate":
-            return "DC with duplicates"
-    return KINDS.get(mode, mode)
+    kinds = {
+        "sc": "each leg alone" if get_runner(transport).every_leg else f"leg {leg}",
+        "multipath": by,
+        "atsss": f"ATSSS by {by}" if by.startswith("MP") else "ATSSS-LL",
+        "dc-duplicate": "DC with duplicates",
+    }
+    return kinds.get(mode) or KINDS.get(mode, mode)
 
 
 def _protocol(transport: str) -> str:
@@ -342,17 +337,15 @@ class Run:
 
     def __repr__(self) -> str:
         """Return the run in one line: its way, and its numbers or the reason for none."""
-        return f"{self.result.transport} {self.result.mode}: {self._words()}"
+        words = ", ".join(f"{name} {value}" for name, value in self._facts().items())
+        if self.result.status != "ok":
+            words = f"{self.result.status}: {self.result.reason}"
+        return f"{self.result.transport} {self.result.mode}: {words}"
 
     def _repr_html_(self) -> str:
         rows = self._facts() if self.result.status == "ok" else {"reason": self.result.reason}
         table = pd.DataFrame({repr(self).partition(":")[0]: pd.Series(rows)})
         return str(table.to_html(border=0))
-
-    def _words(self) -> str:
-        if self.result.status != "ok":
-            return f"{self.result.status}: {self.result.reason}"
-        return ", ".join(f"{name} {value}" for name, value in self._facts().items())
 
     def _facts(self) -> dict[str, str]:
         known = self.result.measures

@@ -108,8 +108,7 @@ class Advice:
     @property
     def of_stacks(self) -> str:
         """Return whether what is better depends on the stack; empty: there is one."""
-        every = {advice.stack: advice for advice in (self, *self.others)}
-        looks = {name: advice.look for name, advice in every.items()}
+        looks = {advice.stack: advice.look for advice in (self, *self.others)}
         return of_stacks({name: (look.outcome, look) for name, look in looks.items() if look})
 
     def sentences(self) -> Iterator[str]:

@@ -17,7 +17,7 @@ from minitopo_dc.campaign.campaign import AGAIN, Campaign, Version
 from minitopo_dc.campaign.executors import Cluster
 from minitopo_dc.campaign.plan import FILE, Case, Program, load_program, studies
 from minitopo_dc.campaign.store import Store, load, load_facts
-from minitopo_dc.cli.privileges import drop_privileges
+from minitopo_dc.cli.screen import drop_privileges
 from minitopo_dc.errors import did_you_mean
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted

@@ -262,24 +262,19 @@ build the native core, picoquic, noq, the Linux guest, or a proxy, or get aioqui
 
 To be run as an ordinary user.
 
-`picoquic`: for the transports quic-picoquic and mpquic-picoquic, on both clocks. pip downloads the
-sources. The build needs a C compiler and the headers of Python and OpenSSL, and prints the path of
-the extension. A change of the sources leads to a new build.
-
+`picoquic`: transports quic-picoquic and mpquic-picoquic, on both clocks. pip downloads the sources.
+Needs a C compiler and the headers of Python and OpenSSL; prints the extension's path; changed
+sources are built anew.
 `native`: the native core, by which runs on the virtual clock are faster (docs/virtual-clock.md).
-The build needs a C compiler and Python's headers, and no network.
-
-`noq`: for the transports quic-noq and mpquic-noq, on both clocks. cargo fetches the crates. The
-build needs Rust 1.88 or newer and a C compiler, and takes 2 minutes.
-
-`aioquic-2020`: aioquic 0.8.7, for the transport quic-aioquic-2020, on both clocks. pip downloads
-it; nothing is compiled.
-
+Needs a C compiler and Python's headers, and no network.
+`noq`: transports quic-noq and mpquic-noq, on both clocks. cargo fetches the crates. Needs Rust 1.88
+or newer and a C compiler, and takes 2 minutes.
+`aioquic-2020`: aioquic 0.8.7, for quic-aioquic-2020, on both clocks. pip downloads it;
+nothing is compiled.
 `linux`: a Linux kernel as a process, for tcp and mptcp on the virtual clock. The sources are those
-of the distribution's package linux-source-6.12, or what `--source` names. The build needs flex,
-bison, bc and a C compiler, and takes 5 minutes of a processor. An interrupted build goes on.
-
-`proxy`: the MPTCP proxy of `mode: atsss` on the real clock. The build needs a C compiler.
+of the distribution's package linux-source-6.12, or what `--source` names. Needs flex, bison, bc and
+a C compiler, and 5 minutes of a processor. An interrupted build goes on.
+`proxy`: the MPTCP proxy of `mode: atsss` on the real clock. Needs a C compiler.
 
   target TARGET  one of picoquic, native, noq, linux, proxy, aioquic-2020
   --source PATH  sources for linux: a tree or an archive of Linux 6.12 (default: those of the

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import io
+import logging
 import os
 import re
 import select
@@ -16,7 +17,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from minitopo_dc import __version__
 from minitopo_dc.cli.commands import COMMANDS
@@ -60,9 +61,8 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
         if unknown:
             refuse(parsed, unknown)
         parsed.typed, parsed.begun = tuple(arguments), begun
-        from minitopo_dc.cli.screen import give_matplotlib_a_place
-
-        give_matplotlib_a_place()
+        # Where a home takes no files it makes a place for its own, and warns of that.
+        logging.getLogger("matplotlib").setLevel(logging.ERROR)
         module = import_module(f"minitopo_dc.cli.{MODULES.get(parsed.command, parsed.command)}")
         if is_own:
             gc.freeze()
@@ -90,19 +90,13 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
 _usual_warning = warnings.formatwarning
 
 
-def _warning_line(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    line: str | None = None,
-) -> str:
+def _warning_line(message: Warning | str, category: type[Warning], *place: Any, **of: Any) -> str:
     """Return the text of a warning; of settings without the place in this program."""
     from minitopo_dc.fields.base import SettingsWarning
 
     if issubclass(category, SettingsWarning):
         return f"minitopo-dc: {printable(str(message))}\n"
-    return _usual_warning(message, category, filename, lineno, line)
+    return _usual_warning(message, category, *place, **of)
 
 
 def _reader_has_gone() -> bool:

@@ -62,8 +62,7 @@ def program_scenario(arguments: argparse.Namespace) -> Scenario:
     load_plugins(arguments.plugin)
     if arguments.pcap and arguments.output is None:
         raise SettingsError("--pcap: needs --output, which the captures are kept in")
-    scenario = _path(arguments)
-    scenario = scenario.model_copy(update=with_capture(scenario.real, arguments, arguments.clock))
+    scenario = with_capture(_path(arguments), arguments, arguments.clock)
     check_scenario(scenario)
     return scenario
 

@@ -50,8 +50,7 @@ def execute(arguments: argparse.Namespace) -> int:
     scenario = with_assignments(scenario, arguments)
     named = scenario.clock if "clock" in scenario.model_fields_set else None
     clock = arguments.clock or ("real" if interactive else named or default_clock())
-    scenario = scenario.on_clock(clock)
-    scenario = scenario.model_copy(update=with_capture(scenario.real, arguments, clock))
+    scenario = with_capture(scenario.on_clock(clock), arguments, clock)
     try:
         check_scenario(scenario)
         print_once(need.words for need in needs(scenario) if not need.is_met)

@@ -1,29 +1,30 @@
-"""What commands share: the directory of results, what they print, and the line of a Ctrl-C."""
+"""What commands share: directories of results, what they print, and the line of a Ctrl-C.
+
+A command that reads results as root becomes their owner: what somebody else has made is then read
+and written with no more rights than theirs, whatever it contains, and whatever becomes of it.
+"""
 
 from __future__ import annotations
 
 import argparse
-import atexit
 import json
 import os
 import shlex
-import shutil
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from pwd import getpwuid
 from typing import TYPE_CHECKING, Any
 
+import pydantic
 from rich.console import Console
 
-from minitopo_dc.extension import build_directory
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import replacing, write_whole
-from minitopo_dc.scratch import scratch_prefix
 from minitopo_dc.workloads import get_workload
 
 if TYPE_CHECKING:
@@ -153,34 +154,6 @@ def saved(root: Path, save: Callable[[], None]) -> bool:
     return True
 
 
-MATPLOTLIB = "MPLCONFIGDIR"
-"""The environment variable that names the directory of Matplotlib's settings and fonts."""
-
-
-def give_matplotlib_a_place() -> None:
-    """Give Matplotlib a directory where the user's home takes no files; it warns otherwise."""
-    home = os.path.expanduser("~")  # noqa: PTH111 (no error without a home)
-    usual = {"XDG_CONFIG_HOME": ".config", "XDG_CACHE_HOME": ".cache"}
-    own = (Path(os.environ.get(name) or Path(home, folder)) for name, folder in usual.items())
-    if MATPLOTLIB in os.environ or all(map(_takes_files, own)):
-        return
-    place = build_directory("matplotlib")
-    if not _takes_files(place):
-        place = Path(tempfile.mkdtemp(prefix=scratch_prefix()))
-        atexit.register(shutil.rmtree, place, ignore_errors=True)
-    os.environ[MATPLOTLIB] = str(place)
-
-
-def _takes_files(place: Path) -> bool:
-    """Return whether files can be made in a directory, which itself may have to be made."""
-    try:
-        nearest = next(path for path in (place, *place.parents) if path.exists())
-        os.close(os.open(nearest, os.O_TMPFILE | os.O_RDWR))
-    except OSError:
-        return False
-    return True
-
-
 def save_figure(axes: Any, path: Path) -> None:
     """Write the figure of some axes as PNG, and forget it.
 
@@ -238,3 +211,67 @@ def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
         best: Any = means.idxmin() if plots.is_better_low(measure) else means.idxmax()
         best_runs[best] = Path(rows.get_group(best)["directory"].iloc[0])
     return best_runs
+
+
+NOBODY = 65_534
+"""The group of an owner that this machine does not know, where a directory's group is root's."""
+ROOT_VARIABLES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "MPLCONFIGDIR")
+"""Environment variables that name directories of the user who began the command."""
+
+
+def drop_privileges(directories: Sequence[Path]) -> None:
+    """Become, as root, the owner of directories for the rest of this process, and print a line.
+
+    The process takes the owner's groups, and cannot go back. Nothing happens where the owner is
+    root, or when another user than root asks.
+
+    Args:
+        directories: the directories; those that exist must have one owner.
+
+    Raises:
+        SettingsError: they have several owners, or nobody can become this one.
+    """
+    if os.geteuid() != 0:
+        return
+    places = {directory: directory.stat() for directory in directories if directory.is_dir()}
+    owners = {facts.st_uid for facts in places.values()}
+    if len(owners) > 1:
+        words = ", ".join(f"{path} ({_name(facts.st_uid)}'s)" for path, facts in places.items())
+        raise SettingsError(f"several owners: {words}; give directories of one, or not as root")
+    if owners <= {0}:
+        return
+    directory, facts = next(iter(places.items()))
+    name = _name(facts.st_uid)
+    try:
+        _set_user(facts.st_uid, facts.st_gid)
+    except OSError as error:
+        raise SettingsError(f"{directory}: cannot be read as {name}: {error.strerror}") from None
+    if not all(os.access(path, os.R_OK) for path in (__file__, pydantic.__file__)):
+        raise SettingsError(f"{directory} is {name}'s, who cannot read this program ({__file__})")
+    words = f"{directory} is {name}'s: read and written as {name}, not as root"
+    note(words)
+
+
+def _name(uid: int) -> str:
+    try:
+        return getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
+
+
+def _set_user(uid: int, group: int) -> None:
+    """Change the groups, then the user: who is no longer root cannot give up groups."""
+    try:
+        entry = getpwuid(uid)
+    except KeyError:
+        os.setgroups([])
+        os.setgid(group or NOBODY)
+        home = "/"
+    else:
+        os.initgroups(entry.pw_name, entry.pw_gid)
+        os.setgid(entry.pw_gid)
+        home = entry.pw_dir
+    os.setuid(uid)
+    os.environ["HOME"] = home
+    for name in ROOT_VARIABLES:
+        os.environ.pop(name, None)

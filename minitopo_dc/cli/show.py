@@ -18,9 +18,8 @@ from minitopo_dc.cli.advise import ADVICE
 from minitopo_dc.cli.calibrate import print_calibration
 from minitopo_dc.cli.campaign import tell_directory
 from minitopo_dc.cli.compare import print_comparison, print_files
-from minitopo_dc.cli.privileges import drop_privileges
 from minitopo_dc.cli.run import tell_run
-from minitopo_dc.cli.screen import print_json, print_runs, say
+from minitopo_dc.cli.screen import drop_privileges, print_json, print_runs, say
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_text

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from minitopo_dc import cli, clocks, files
-from minitopo_dc.cli import screen
 from minitopo_dc.cli.entry import unexpected
 from minitopo_dc.results.run_result import RunResult
 
@@ -119,26 +118,20 @@ def test_what_a_terminal_cannot_show_is_replaced(
     assert b"Result:" in ended.stdout
 
 
-def test_matplotlib_gets_a_place_where_the_home_takes_no_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", "/proc/none")
-    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.delenv(screen.MATPLOTLIB, raising=False)
-    monkeypatch.setattr(screen, "build_directory", lambda name: tmp_path / name)
-    screen.give_matplotlib_a_place()
-    assert os.environ[screen.MATPLOTLIB] == str(tmp_path / "matplotlib")
-    monkeypatch.delenv(screen.MATPLOTLIB)
-    monkeypatch.setattr(screen, "build_directory", lambda name: Path("/proc/none", name))
-    screen.give_matplotlib_a_place()
-    place = Path(os.environ[screen.MATPLOTLIB])
-    assert place.is_dir()
-    place.rmdir()
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv(screen.MATPLOTLIB)
-    screen.give_matplotlib_a_place()
-    assert screen.MATPLOTLIB not in os.environ
+def test_where_the_home_takes_no_files_figures_are_drawn_without_a_warning(tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if "XDG" not in name}
+    environment.pop("MPLCONFIGDIR", None)
+    words = ["trace", "cells", str(tmp_path / "cells.csv"), "--figure", str(tmp_path / "drive.png")]
+    made = ["trace", "synthesise-drive", str(tmp_path / "cells.csv"), "--seconds", "20"]
+    for command in (made, words):
+        ended = subprocess.run(
+            [*MINITOPO_DC, *command],
+            env=environment | {"HOME": "/proc/none"},
+            capture_output=True,
+            check=True,
+        )
+        assert ended.stderr == b""
+    assert (tmp_path / "drive.png").exists()
 
 
 def test_a_traceback_that_a_full_disk_does_not_take_leaves_no_file(

@@ -133,7 +133,7 @@ def test_no_code(tmp_path: Path) -> None:
 def test_no_rights(tmp_path: Path) -> None:
     """In a process of its own, as what is given up does not come back."""
     program = "from pathlib import Path; import os, sys; "
-    program += "from minitopo_dc.cli.privileges import drop_privileges; "
+    program += "from minitopo_dc.cli.screen import drop_privileges; "
     program += "drop_privileges([Path(sys.argv[1])]); "
     program += "print(os.getresuid(), os.getresgid(), os.getgroups())"
     os.chown(tmp_path, 65_533, 0)

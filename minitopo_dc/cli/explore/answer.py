@@ -211,17 +211,14 @@ class Tab:
             self.turns.give(self)
 
     def _work(self) -> None:
-        while (request := self._next()) is not None:
+        while True:
+            with self.turns.changed:
+                if not self._waiting:
+                    self._thread = None
+                    return
+                self.old_s, request = math.inf, self._waiting.pop()
             with suppress(CancelledError):
                 self._answer(request, self)
-
-    def _next(self) -> Any:
-        with self.turns.changed:
-            if self._waiting:
-                self.old_s = math.inf
-                return self._waiting.pop()
-            self._thread = None
-            return None
 
 
 def warm_up(form: Form) -> None:

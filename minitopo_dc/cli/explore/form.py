@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pprint import pformat
 from typing import Any, Final, NoReturn, Self
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl, quote, urlencode
 
 from minitopo_dc.cli.commands import compared
 from minitopo_dc.cli.options import BOTH, CHOSEN, SPLIT, add_options, check_repetitions, listed
@@ -139,12 +139,12 @@ class Form:
     def query(self) -> str:
         """Return the form as the query of an address, `?legs=60,25&delay=8,35`."""
         parts = [
-            f"{name}={quote(word, safe='/:=,')}"
+            (name, word)
             for name, words in self.words.items()
             if name != UNSHARED
             for word in (words if name == REPEATED else [",".join(words)])
         ]
-        return f"?{'&'.join(parts)}"
+        return f"?{urlencode(parts, safe='/:=,', quote_via=quote)}"
 
     def changed(self, **words: Sequence[str]) -> Self:
         """Return the form with other words of some options (`_` for `-`), without those of none."""

@@ -41,8 +41,7 @@ def base_scenario(arguments: argparse.Namespace) -> Scenario:
     clock = arguments.clock or default_clock()
     fields = base_fields(arguments) | _bearer(arguments, _splits(arguments)[0])
     own = {"transport": "tcp", "mode": "sc", "leg": arguments.leg or 1, "clock": clock}
-    scenario = Scenario.check({**fields, **own}, "options")
-    return scenario.model_copy(update=with_capture(scenario.real, arguments, clock))
+    return with_capture(Scenario.check({**fields, **own}, "options"), arguments, clock)
 
 
 def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:

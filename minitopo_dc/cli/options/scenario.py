@@ -21,7 +21,6 @@ from minitopo_dc.registry import load_plugins
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.scenario.carriers import KINDS, PAIRS
 from minitopo_dc.scenario.presets import NAMES, XN_MS, DualConnectivity, set_value
-from minitopo_dc.scenario.scenario import RealSettings
 from minitopo_dc.workloads import Workload, parse_workload
 
 DOWN, UP = ".down", ".up"
@@ -244,17 +243,16 @@ def xn_of(arguments: argparse.Namespace, names: Sequence[str]) -> float:
     return float(arguments.xn)
 
 
-def with_capture(
-    real: RealSettings, arguments: argparse.Namespace, clock: Clock | None
-) -> dict[str, RealSettings]:
-    """Return settings with the captures of `--pcap`; SettingsError: on the virtual clock."""
+def with_capture(scenario: Scenario, arguments: argparse.Namespace, clock: Clock) -> Scenario:
+    """Return a scenario with the captures of `--pcap`; SettingsError: on the virtual clock."""
     if arguments.pcap and clock == "virtual":
         raise SettingsError(
             "--pcap: captures legs, which needs --clock real; hosts of the virtual clock: "
             "--set 'virtual.capture=[client, server]'"
         )
-    capture = tuple(dict.fromkeys((*real.capture, *["legs"] * arguments.pcap)))
-    return {"real": real.model_copy(update={"capture": capture})}
+    capture = tuple(dict.fromkeys((*scenario.real.capture, *["legs"] * arguments.pcap)))
+    real = scenario.real.model_copy(update={"capture": capture})
+    return scenario.model_copy(update={"real": real})
 
 
 def base_fields(arguments: argparse.Namespace) -> dict[str, Any]:
