@@ -536,9 +536,8 @@ def compare(
     numbers = range(1, seeds + 1) if isinstance(seeds, int) else [*seeds]
     cases = [(scenario, {LABEL: name}) for name, scenario in ways.items()]
     with _place(directory) as place:
-        campaign = Campaign(place, cases, numbers, title="Comparison")
-        runs = campaign.run(jobs, executor=executor, progress=progress)
-        how = {"jobs": jobs, "executor": executor, "progress": progress}
+        how: Any = {"jobs": jobs, "executor": executor, "progress": progress}
+        runs = Campaign(place, cases, numbers, title="Comparison").run(**how)
         made = Comparison(runs, place).with_roles(ways, numbers, **how)
         return _kept(made, named=directory is not None)
 

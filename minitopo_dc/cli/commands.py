@@ -8,8 +8,7 @@ again, as importing these takes time; tests/cli/test_options.py compares them.
 from __future__ import annotations
 
 JOBS = "  --jobs N  runs at the same time (default: one a processor, on the real clock 1)\n"
-RETRIES = """\
-  --retry-disturbed N = 1  repeat a run that the machine disturbed at most N times
+RETRIES = """  --retry-disturbed N = 1  repeat a run that the machine disturbed at most N times
       (docs/trust.md; allowed: 0 to 10)
 """
 PLUGIN = "  --plugin MODULE*  your Python module or file.py (docs/plugins.md); repeatable\n"
@@ -48,8 +47,7 @@ def legs(default: str = "") -> str:
 """
 
 
-LOAD = f"""\
-  --size MB  size of a download in 10^6 bytes (default: 10)
+LOAD = f"""  --size MB  size of a download in 10^6 bytes (default: 10)
   --workload NAME[:KEY=VALUE,...] = download  of download, upload, both, request-response, ping,
       command, video, realtime, under-load (docs/workloads.md)
   --congestion-control NAME = cubic  that of the transports (docs/runners.md)
@@ -76,8 +74,7 @@ def compared(default: str = "") -> str:
 {LOAD}"""
 
 
-PATH = f"""\
-  --split POLICY = batch  split policy (docs/split-policies.md)
+PATH = f"""  --split POLICY = batch  split policy (docs/split-policies.md)
   --mode sc|dc|dc-duplicate|atsss|multipath = dc  mode
   --leg N = 1  leg of mode sc
 {SEED}{legs()}"""
@@ -96,16 +93,14 @@ PROGRAM = f"""\
   --server-ready PORT  start your program when this TCP or UDP port is bound on the server's host
       (default: after half a second)
 """
-SOURCE = """\
-  trace FILE  trace or drive to read
+SOURCE = """  trace FILE  trace or drive to read
   --format auto|raca|mahimahi|csv|table|json = auto  format of the file; auto: by content
   --column NAME:UNIT = DL_bitrate  column and unit (Mbit/s, kbps, MB/s, ...) of the rate in a table
       or JSON, or the only one; NAME alone if it ends in its unit, and in a Raca file
   --time-column NAME:UNIT  column and unit (s, ms, us, ns, iso) of the time in a table; NAME alone
       if it ends in its unit (default: the first column)
 """
-RADIO = """\
-  --load NUMBER = 0.1  load of the cells
+RADIO = """  --load NUMBER = 0.1  load of the cells
   --interferers all|carrier = all  cells that interfere with a channel
   --scale NUMBER = 1  factor of all capacities
   --floor MBPS = 0  capacity in Mbit/s below which a channel is absent

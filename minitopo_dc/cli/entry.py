@@ -33,7 +33,7 @@ LONGEST_LINE = 1_000
 """The most characters of a line of an error."""
 NUMBERS = {"whole": "no whole number in digits", "real": "no number in digits"}
 """What argparse is to say of a text that is none, by the function that reads it."""
-MODULES = {"shell": "exec", "template": "minitopo"}
+MODULES = {"clean": "build", "shell": "exec", "template": "minitopo"}
 """The module of a command where it has another name."""
 MANY_OBJECTS = 100_000
 """New objects after which garbage is looked for; Python's 700 cost a short command a tenth."""

@@ -58,8 +58,7 @@ def execute(arguments: argparse.Namespace) -> int:
         files = (arguments.scenario, arguments.topo_param_file, arguments.experiment_param_file)
         raise SettingsError(f"{', '.join(map(str, filter(None, files)))}: {error}") from None
     if interactive:
-        check_command_line(scenario, clock)
-        return open_command_line(scenario, new_directory(arguments.output, "run"))
+        return open_command_line(scenario, arguments.output)
     require_clock(clock)
     build_missing([scenario])
     directory = new_directory(arguments.output, "run")
@@ -154,17 +153,28 @@ def _round_trips(details: Mapping[str, Any]) -> Sheet:
     return sheet
 
 
-def open_command_line(scenario: Scenario, directory: Path) -> int:
+def open_command_line(scenario: Scenario, output: Path | None) -> int:
     """Read Mininet's commands from standard input, on running legs.
 
     Returns:
         0, or 1 when something of the network failed.
+
+    Raises:
+        SettingsError: the virtual clock, a path schedule, or a machine without the real clock;
+            nothing has been made.
     """
+    what = "run: -t TOPO without an experiment opens Mininet's command line, which"
+    if scenario.clock == "virtual":
+        raise SettingsError(f"{what} needs --clock real")
+    if scenario.paths is not None:
+        raise SettingsError(f"{what} has no transfer for paths")
+    require_real(what)
     # Imported here, as the rest of the command line must work without Mininet.
     from minitopo_dc.real.elements import stop_all, testbed
     from minitopo_dc.real.machine import save_facts
     from minitopo_dc.runs.perform import RunFailedError
 
+    directory = new_directory(output, "run")
     save_facts(directory)
     scenario.save(directory / "scenario.yaml")
     try:
@@ -178,17 +188,3 @@ def open_command_line(scenario: Scenario, directory: Path) -> int:
         return 1
     note(f"files: {directory}")
     return 0
-
-
-def check_command_line(scenario: Scenario, clock: str | None) -> None:
-    """Refuse what needs a transfer, before anything is made.
-
-    Raises:
-        SettingsError: the virtual clock, a path schedule, or a machine without the real clock.
-    """
-    what = "run: -t TOPO without an experiment opens Mininet's command line, which"
-    if clock == "virtual":
-        raise SettingsError(f"{what} needs --clock real")
-    if scenario.paths is not None:
-        raise SettingsError(f"{what} has no transfer for paths")
-    require_real(what)

@@ -236,6 +236,6 @@ def test_a_signal_in_a_run_says_that_it_has_no_result(
 def test_a_signal_to_a_command_without_a_run_tells_of_none(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.cli.clean.clean", interrupting)
+    monkeypatch.setattr("minitopo_dc.cli.build.clean", interrupting)
     assert cli.main(["clean"]) == 128 + signal.SIGTERM
     assert capsys.readouterr().err == f"{PREFIX}\n"

@@ -89,7 +89,7 @@ def test_what_the_machine_lacks_is_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.cli.clean.clean", failing(error))
+    monkeypatch.setattr("minitopo_dc.cli.build.clean", failing(error))
     assert cli.main(["clean"]) == 1
     assert capsys.readouterr().err == f"minitopo-dc: {words}\n"
 

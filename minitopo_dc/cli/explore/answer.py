@@ -115,7 +115,9 @@ class Turns:
             mine = later, tab.had_s, next(self._count)
             self._waiting.append(mine)
             try:
-                self.changed.wait_for(lambda: tab.is_old() or self._is_next(mine))
+                self.changed.wait_for(
+                    lambda: tab.is_old() or (self._worker is None and min(self._waiting) == mine)
+                )
                 if tab.is_old():
                     raise CancelledError
             finally:
@@ -144,9 +146,6 @@ class Turns:
             if later or self._clock() - self._begin_s >= TURN_S:
                 self.give(tab)
                 self.take(tab, later=later)
-
-    def _is_next(self, mine: tuple[bool, float, int]) -> bool:
-        return self._worker is None and min(self._waiting) == mine
 
 
 _turns = Turns()
