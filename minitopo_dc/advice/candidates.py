@@ -38,10 +38,7 @@ class Candidates(NamedTuple):
     ways: Mapping[str, Scenario]
     dual: str
     multipath: str
-    """These two are judged."""
-    others: tuple[str, ...]
-    """The papers' Dual Connectivity, and the ideal one."""
-    alone: tuple[str, ...]
+    """These two are judged; others are the papers' and the ideal one, and each leg alone."""
 
 
 def candidates_of(base: Scenario, pairs: Sequence[Sequence[str]], xn_ms: float) -> list[Candidates]:
@@ -101,14 +98,11 @@ def _rows_of(base: Scenario, single: Runner, several: Runner, xn_ms: float) -> l
 
 def _of_stack(ways: Mapping[str, Scenario], single: Runner, several: Runner) -> Candidates:
     own = {name: way for name, way in ways.items() if way.transport in (single.name, several.name)}
-    alone = [name for name, way in own.items() if way.mode == "sc"]
-    dual, *others, multipath = [name for name in own if name not in alone]
-    judged = [dual, multipath, *others, *alone]  # in the order in which they are run
-    return Candidates(
-        single.stack or single.name,
-        {name: own[name] for name in judged},
-        *(dual, multipath, tuple(others), tuple(alone)),
-    )
+    dual, *_, multipath = [name for name, way in own.items() if way.mode != "sc"]
+    # In the order in which they are run.
+    names = sorted(own, key=lambda name: (name not in (dual, multipath), own[name].mode == "sc"))
+    stack = single.stack or single.name
+    return Candidates(stack, {name: own[name] for name in names}, dual, multipath)
 
 
 MIN_MARGIN, MAX_MARGIN = 0.001, 1.0

@@ -272,7 +272,8 @@ def decide(stack: Candidates, runs: Runs) -> Advice:
     else:
         advice = replace(advice, stopped="runs failed")
     beside = tuple(_beside(stack, runs))
-    return replace(advice, beside=beside, failed=runs.failures([*judged, *stack.others]))
+    several = [name for name, way in stack.ways.items() if way.mode != "sc"]
+    return replace(advice, beside=beside, failed=runs.failures(several))
 
 
 def _sampled(runs: Runs, ways: Sequence[str]) -> tuple[Difference | None, Stopped]:
@@ -309,10 +310,11 @@ def _beside(stack: Candidates, runs: Runs) -> Iterator[str]:
     shown = {
         name: f"{significant(judged.value(mean))} {judged.unit}" for name, mean in means.items()
     }
-    if others := [f"{way} {shown[way]}" for way in stack.others if way in means]:
+    several = [name for name in means if stack.ways[name].mode == "dc"]
+    if others := [f"{way} {shown[way]}" for way in several if way != stack.dual]:
         yield f"Beside them, {seeds}: {', '.join(others)}."
     both = [means[way] for way in (stack.dual, stack.multipath) if way in means]
-    alone = [way for way in stack.alone if way in means]
+    alone = [way for way in means if stack.ways[way].mode == "sc"]
     leg = max(alone, key=means.__getitem__, default="")
     if leg and len(both) == 2 and means[leg] - max(both) > runs.judged.limit:
         yield f"Warning: {leg} alone was better than both {seeds}: {shown[leg]}."

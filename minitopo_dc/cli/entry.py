@@ -17,7 +17,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn
 
 from minitopo_dc import __version__
 from minitopo_dc.cli.commands import COMMANDS
@@ -108,7 +108,7 @@ def _reader_has_gone() -> bool:
     waiting.register(sys.stdout.fileno(), 0)
     gone = any(event & select.POLLERR for _, event in waiting.poll(0))
     if gone:
-        _to_nowhere(sys.stdout)
+        _drop_output()
     return gone
 
 
@@ -117,11 +117,7 @@ def _drop_output() -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        _to_nowhere(sys.stdout)
-
-
-def _to_nowhere(stream: TextIO) -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def printable(message: str) -> str:

@@ -285,7 +285,7 @@ def depends_on(made: Comparison, ways: Mapping[str, Scenario], tab: Tab) -> str:
     with scratch() as place:
         runs = Runs(place, ways, judged_of(ways[pair[0]].workload), partial(_in_turns, tab))
         runs.make(pair, SHOWN)
-        return dependence(Candidates("", ways, *pair, (), ()), runs)
+        return dependence(Candidates("", ways, *pair), runs)
 
 
 def _in_turns(
