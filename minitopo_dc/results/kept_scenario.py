@@ -190,13 +190,8 @@ def _moved(part: Any, places: Mapping[str, Path]) -> Any:
     if not isinstance(part, Settings):
         return part
     moved = {name: _moved(value, places) for name, value in part if name in HOLDERS}
-    moved |= {name: places[path] for name, path in _traces_of(part)}
+    moved |= {name: places[str(path)] for name, path in part if name in TRACES and path is not None}
     return part.model_copy(update=moved)
-
-
-def _traces_of(part: Settings) -> Iterator[tuple[str, str]]:
-    """Yield each field of a direction or a cell's users that names a trace, with its path."""
-    yield from ((name, str(value)) for name, value in part if name in TRACES and value is not None)
 
 
 def trace_paths(part: Any) -> Iterator[str]:
@@ -205,7 +200,7 @@ def trace_paths(part: Any) -> Iterator[str]:
         for one in part:
             yield from trace_paths(one)
     elif isinstance(part, Settings):
-        yield from (path for _, path in _traces_of(part))
+        yield from (str(path) for name, path in part if name in TRACES and path is not None)
         yield from trace_paths([value for name, value in part if name in HOLDERS])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from minitopo_dc.cli.options import BEARER, COMPARED, MODES, SPLIT, listed
@@ -30,6 +30,8 @@ from minitopo_dc.ways import scenario_of_row, ways_of
 from minitopo_dc.workloads import Workload
 
 PARAMETERS = "pdcp.parameters."
+NamedFields = Callable[[str, float], dict[str, Any]]
+"""A function that returns the fields of a named Dual Connectivity with a delay of Xn in ms."""
 
 
 def base_scenario(arguments: argparse.Namespace) -> Scenario:
@@ -79,7 +81,7 @@ def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:
         for name in transports
         for mode in modes
         if mode in get_runner(name).modes()
-        for bearer in _bearers(arguments, base, name, mode)
+        for bearer in _bearers(arguments, base.dc_fields, name, mode)
     ]
     if paths is not None and not any(row["paths"] for row in made):
         raise SettingsError("--set paths: no row of mode multipath whose transport takes them")
@@ -141,13 +143,13 @@ def _each_once(option: str, given: Sequence[str]) -> list[str]:
 
 
 def _bearers(
-    arguments: argparse.Namespace, base: Scenario, transport: str, mode: str
+    arguments: argparse.Namespace, fields_of: NamedFields, transport: str, mode: str
 ) -> list[dict[str, Any]]:
     """Return the bearers of a mode, each for a row; only `dc` and `atsss` have several."""
     if mode not in DUAL_CONNECTIVITY or is_proxied(mode, transport):
         return [{}]
     if mode == "dc" and not arguments.split:
-        return list(_named(arguments, base))
+        return list(_named(arguments, fields_of))
     policies = _splits(arguments)
     if mode == "atsss":  # `batch` is what a scenario has without a steering mode
         policies = [split for split in policies if split != SPLIT] or [STEERING]
@@ -156,11 +158,11 @@ def _bearers(
     ]
 
 
-def _named(arguments: argparse.Namespace, base: Scenario) -> Iterator[dict[str, Any]]:
+def _named(arguments: argparse.Namespace, fields_of: NamedFields) -> Iterator[dict[str, Any]]:
     """Yield the fields of each named Dual Connectivity, and over them those of `--set`."""
     names = _each_once("--dc", arguments.dc or COMPARED)
     for name in map(dc_of, names):
-        fields = base.dc_fields(name, xn_of(arguments, names))
+        fields = fields_of(name, xn_of(arguments, names))
         given = {field: value for field, value in fields.items() if value is not None}
         yield put(given, assignments(arguments), *BEARER)
 
