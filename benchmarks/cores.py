@@ -13,9 +13,8 @@ import resource
 from typing import Any
 
 import pandas as pd
-from rich.console import Console
-from rich.progress import track
 
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.linux_guest import obstacle
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch
@@ -104,7 +103,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         pair(KNOWN[name], 0.1)  # what is imported and compiled once
     rows = [
         {"row": name} | pair(KNOWN[name], options.size)
-        for name in track([*options.rows] * options.pairs, console=Console(stderr=True))
+        for name in progress([*options.rows] * options.pairs)
     ]
     groups = pd.DataFrame(rows).groupby("row", sort=False)
     ratios = groups["ratio"].agg(lambda values: sorted(values.round(2)))

@@ -21,9 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from rich.console import Console
-from rich.progress import track
-
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.scratch import scratch
 
 ROOT = Path(__file__).parents[1]
@@ -111,7 +109,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         ]
         for path in trees.values():  # what it lacks is built now
             _of_all(PARTS["run of 0.1 MB"], 1, path, place / "run", "CPU s")
-        for name, tree in track(turns, console=Console(stderr=True)):
+        for name, tree in progress(turns, lambda turn: f"{turn[0]} of {turn[1]}"):
             cost = _of_a_piece(PARTS[name], trees[tree], place / "run", unit)
             costs.setdefault((name, tree), []).append(cost)
     least = {key: min(values) for key, values in costs.items()}

@@ -10,9 +10,7 @@ import argparse
 from statistics import mean, median
 from typing import Any
 
-from rich.console import Console
-from rich.progress import track
-
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch
@@ -42,8 +40,9 @@ def times_s(base: Scenario, repetitions: int) -> list[float]:
         RuntimeError: one failed; the message says why.
     """
     times = []
-    words, console = f"{base.transport} {base.mode}", Console(stderr=True)
-    for seed in track(range(1, repetitions + 1), words, console=console):
+    for seed in progress(
+        range(1, repetitions + 1), lambda seed: f"{base.transport} {base.mode} {seed}"
+    ):
         with scratch() as directory:
             result = run_scenario(base.model_copy(update={"seed": seed}), directory)
         if result.completion_s is None:

@@ -25,9 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
-from rich.console import Console
-from rich.progress import track
 
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.real.run_registry import registered
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
@@ -204,7 +203,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     with scratch() as directory:
         program = compiled(directory)
         turns = [*product(range(options.repetitions), options.rates, options.kinds)]
-        for _, rate, kind in track(turns, console=Console(stderr=True)):
+        for _, rate, kind in progress(turns, lambda turn: f"{turn[2]} at {turn[1]:,.0f} packets/s"):
             with between(kind, program, directory) as way:
                 measured = at_rate(way, rate, options.seconds, program)
             rows.append({"rate": rate, "kind": kind} | measured)

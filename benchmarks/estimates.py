@@ -8,9 +8,7 @@ from random import Random
 from statistics import median_high
 from typing import Any
 
-from rich.console import Console
-from rich.progress import track
-
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scratch import scratch
 from minitopo_dc.virtual.run import run_virtual
@@ -66,7 +64,7 @@ def shares_of_ideal(
     control = {"flow_control": dict(flow_control)}
     return [
         goodput(legs, pdcp | control, size_mb) / goodput(legs, pdcp, size_mb)
-        for legs in track(networks(number), split, console=Console(stderr=True))
+        for legs in progress(networks(number), lambda _: split)
     ]
 
 

@@ -13,9 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import track
-
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.native.library import EXTENSION, FAST, FLAGS, library, struct_of
 from minitopo_dc.scenario import Leg
 from minitopo_dc.scratch import scratch
@@ -43,7 +41,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         ]
         bits = [way.capacity().bits_between(0, NS_PER_S) for way in (leg.downlink, leg.uplink)]
         rounds = [*product(("plain", "radio"), GAPS_NS)] * options.repetitions
-        for kind, gap_ns in track(rounds, console=Console(stderr=True)):
+        for kind, gap_ns in progress(rounds):
             numbers = [*map(str, (options.packets, gap_ns, *bits)), "0.1"]
             command = [program, *numbers, *(rlc if kind == "radio" else ())]
             took = subprocess.run(command, check=True, capture_output=True, text=True)

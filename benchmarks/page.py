@@ -20,14 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.progress import track
 
 from examples.page_load.__main__ import PROGRAMS
 from minitopo_dc.campaign.executors import perform
 from minitopo_dc.cli.explore import free_port
 from minitopo_dc.cli.explore.answer import Tab, comparisons, svg_of
 from minitopo_dc.cli.explore.form import Form
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scratch import scratch
 
@@ -170,7 +169,7 @@ def _quantiles(name: str, times: list[float]) -> dict[str, float]:
 def _shown(moves: int, what: str) -> Iterator[int]:
     """Yield the numbers of moves, and show after every `LOT` how many are made."""
     lots = [range(begin, min(begin + LOT, moves)) for begin in range(0, moves, LOT)]
-    for lot in track(lots, what, console=Console(stderr=True)):
+    for lot in progress(lots, lambda lot: f"{what} {lot.start}"):
         yield from lot
 
 

@@ -11,10 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import track
-
 from minitopo_dc.campaign.plan import Plan, load_program, studies
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.scenario import Scenario
 
 CHECKS = 200
@@ -29,10 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure CPU time of planning a study beside checking a scenario as often."""
-    return {
-        name: planned(studies()[name], options.version)
-        for name in track(options.studies, console=Console(stderr=True))
-    }
+    return {name: planned(studies()[name], options.version) for name in progress(options.studies)}
 
 
 def planned(path: Path, version: str) -> dict[str, float]:

@@ -16,9 +16,7 @@ from itertools import product
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import track
-
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.trust import OFF
 from minitopo_dc.scenario import Scenario
@@ -42,7 +40,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     rng = Random(options.seed)
     turns = [*product(range(options.repetitions), options.seconds, PARTS)]
     rows = [
-        _pair(seconds, part, rng) for _, seconds, part in track(turns, console=Console(stderr=True))
+        _pair(seconds, part, rng)
+        for _, seconds, part in progress(turns, lambda turn: f"{turn[2]} stopped in {turn[1]:g} s")
     ]
     referred = [row for row in rows if row["error"] is not None and row["reference"] == "ok"]
     wrong = [row for row in referred if abs(row["error"]) > OFF]

@@ -19,13 +19,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from rich.console import Console
-from rich.progress import track
 from scipy.special import stdtrit
 
 from minitopo_dc import claims
 from minitopo_dc.campaign.plan import load_program
 from minitopo_dc.campaign.store import read_table
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.interruption import interruptible
 from minitopo_dc.numbers import with_spread
 from minitopo_dc.results.tables.sheet import as_markdown
@@ -229,7 +228,7 @@ def shown(cells: pd.DataFrame) -> pd.DataFrame:
 
 def pages(studies: list[Study]) -> Iterator[tuple[Path, str]]:
     """Yield the findings of each study, and the page of all numbers, with their files."""
-    for study in track(studies, console=Console(stderr=True)):
+    for study in progress(studies, lambda study: study.name):
         yield study.folder / "findings.md", study.page()
     yield STUDIES / "papers.md", papers(studies)
 

@@ -16,9 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import track
-
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.interruption import interruptible
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,7 +53,7 @@ def changed(path: str) -> str:
 
 def main() -> int:
     """Print what today's code makes otherwise, and what is older than its code; return 1 if any."""
-    for command in track(COMMANDS, console=Console(stderr=True)):
+    for command in progress(COMMANDS):
         subprocess.run([sys.executable, *command.split()], cwd=ROOT, check=True)
     lines = [
         f"today's code makes another {name}" for name in git("diff", "--name-only", *MADE).split()

@@ -36,9 +36,8 @@ import scipy.stats  # noqa: F401
 import yaml
 from mutmut.mutation.file_mutation import create_mutations
 from mutmut.utils.file_utils import walk_mutatable_files
-from rich.console import Console
-from rich.progress import track
 
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.interruption import interruptible
 
 EQUIVALENT = Path("tests", "mutants.yaml")
@@ -86,7 +85,7 @@ def results(
     waiting = {pool.submit(task, item): item for item in items}
     try:
         done = as_completed(waiting)
-        for _ in track(items, words, console=Console(stderr=True)):
+        for _ in progress(items, lambda _: words):
             future = next(done)
             yield waiting[future], future.result()
     except KeyboardInterrupt:

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image
-from rich.console import Console
-from rich.progress import track
 
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.interruption import interruptible
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -98,5 +97,5 @@ def refresh(path: Path) -> None:
 if __name__ == "__main__":
     chosen = [*map(Path, sys.argv[1:])] or sorted(FOLDER.glob("*.ipynb"))
     with interruptible("the notebooks that are done are saved"):
-        for name in track(chosen, console=Console(stderr=True)):
+        for name in progress(chosen, lambda path: path.name):
             refresh(name)

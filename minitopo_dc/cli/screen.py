@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from pwd import getpwuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pydantic
 from rich.console import Console
@@ -25,6 +25,7 @@ from rich.console import Console
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import replacing, write_whole
+from minitopo_dc.numbers import duration
 from minitopo_dc.workloads import get_workload
 
 if TYPE_CHECKING:
@@ -32,8 +33,28 @@ if TYPE_CHECKING:
 
     from minitopo_dc.ways import Comparison
 
+Step = TypeVar("Step")
 MAX_PER_SECOND = 100
 """The most commands that begin in the same second."""
+
+
+def progress(steps: Sequence[Step], words: Callable[[Step], str] = str) -> Iterator[Step]:
+    """Yield steps of some seconds; show on standard error which is under way, and the time left.
+
+    Args:
+        steps: what is done one after the other.
+        words: says what a step is.
+    """
+    begin = time.monotonic()
+    with Console(stderr=True).status("starting") as line:
+        for done, step in enumerate(steps):
+            passed_s = time.monotonic() - begin
+            left = f", about {duration(passed_s / done * (len(steps) - done))} left" if done else ""
+            text = f"{done + 1}/{len(steps)} {words(step)}{left}"
+            line.update(text)
+            if not sys.stderr.isatty():
+                print(text, file=sys.stderr, flush=True)  # noqa: T201
+            yield step
 
 
 @contextmanager

@@ -18,10 +18,9 @@ from random import Random
 
 import numpy as np
 import pandas as pd
-from rich.console import Console
-from rich.progress import track
 
 import minitopo_dc as dc
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.fields.ranges import Direction
 from minitopo_dc.interruption import interruptible
 from minitopo_dc.link.capacity import make_capacity
@@ -153,7 +152,7 @@ def worst(name: str, share: float) -> float:
 
 def rows() -> Iterator[dict[str, object]]:
     """Yield a row a property and pattern."""
-    for name, delays in track([*PROPERTIES.items()], console=Console(stderr=True)):
+    for name, delays in progress([*PROPERTIES.items()], lambda item: item[0]):
         shares = SHARES if "share" in name else [0.0]
         share = min(shares, key=lambda tried, name=name: worst(name, tried))  # type: ignore[misc]
         for pattern, published in PUBLISHED.items():

@@ -20,10 +20,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from rich.console import Console
-from rich.progress import track
 from scipy.optimize import minimize
 
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.interruption import interruptible
 from minitopo_dc.trace import (
     ENVIRONMENTS,
@@ -190,8 +189,7 @@ def check(environment: Environment) -> None:
 
 if __name__ == "__main__":
     with interruptible("what is fitted is printed above"):
-        for name in track(sys.argv[1:] or [*ENVIRONMENTS], console=Console(stderr=True)):
-            if sys.argv[1:]:
-                print(fit(ENVIRONMENTS[name]))  # noqa: T201
-            else:
-                check(ENVIRONMENTS[name])
+        for fitted in progress(sys.argv[1:]):
+            print(fit(ENVIRONMENTS[fitted]))  # noqa: T201
+        for shipped in () if sys.argv[1:] else progress([*ENVIRONMENTS]):
+            check(ENVIRONMENTS[shipped])

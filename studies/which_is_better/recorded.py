@@ -27,12 +27,11 @@ import schedulers
 import stacks
 from ratios import REFERENCE
 from report import downloads, effect_curves, report
-from rich.console import Console
-from rich.progress import track
 
 import minitopo_dc as dc
 from minitopo_dc import plots
 from minitopo_dc.campaign.store import read_table
+from minitopo_dc.cli.screen import progress
 from minitopo_dc.interruption import interruptible
 from minitopo_dc.results.tables.sheet import as_markdown
 
@@ -113,7 +112,7 @@ def recorded(campaign: str = "campaign") -> pd.DataFrame:
 def pages() -> Iterator[str]:
     """Yield the head of the findings, and the tables of each campaign."""
     yield HEAD
-    for campaign, sections in track([*REPORTS.items()], console=Console(stderr=True)):
+    for campaign, sections in progress([*REPORTS.items()], lambda report: report[0]):
         runs = recorded(campaign)
         done = runs.drop_duplicates("run")
         failed = (done["status"] == "failed").sum()
