@@ -60,7 +60,7 @@ BEFORE_SETUP = {"pydantic", "pydantic_core", "numpy", "pandas", "yaml"}
     ("program", "slow"),
     [
         ("import minitopo_dc.extension.make, minitopo_dc.native.library", BEFORE_SETUP),
-        (IMPORT.format("run, exec, clean, minitopo"), {"pandas", *SLOW}),
+        (IMPORT.format("run, exec, build, minitopo"), {"pandas", *SLOW}),
         (IMPORT.format("compare, campaign"), SLOW),
     ],
 )
