@@ -100,10 +100,14 @@ class Registry(Generic[T]):
         what: the kind, for messages.
         group: of the entry points that may add to it.
         built_in: the modules that register what comes with this package.
+        attribute: in which a thing has its name, if it is to have it.
     """
 
-    def __init__(self, what: str, group: str, built_in: Sequence[str]) -> None:
+    def __init__(
+        self, what: str, group: str, built_in: Sequence[str], *, attribute: str | None = None
+    ) -> None:
         self._what = what
+        self._attribute = attribute
         self._group = group
         self._built_in = built_in
         self._found: dict[str, T] = {}
@@ -118,10 +122,8 @@ class Registry(Generic[T]):
         """
         enter(self._what, self._found, name, thing)
 
-    def adding(self, name: str, attribute: str | None = None) -> Callable[[Added], Added]:
-        """Return a decorator that registers what it gets under a name, and leaves it as it is.
-
-        But for the `attribute`, if one is given, in which the thing then has the name.
+    def adding(self, name: str) -> Callable[[Added], Added]:
+        """Return a decorator that registers what it gets, also a user's, under a name.
 
         Raises:
             ValueError: the name is taken by another thing.
@@ -129,8 +131,8 @@ class Registry(Generic[T]):
 
         def register(thing: Any) -> Any:
             self.add(name, thing)
-            if attribute is not None:
-                setattr(thing, attribute, name)
+            if self._attribute is not None:
+                setattr(thing, self._attribute, name)
             return thing
 
         return register

@@ -21,9 +21,9 @@ from minitopo_dc.fields import IpVersion, PathPlan, Settings
 from minitopo_dc.fields.ranges import within
 from minitopo_dc.installation import module_command
 from minitopo_dc.registry import Registry, with_loaded_plugins
-from minitopo_dc.runners.addresses import is_bound
+from minitopo_dc.runners.addresses import SIMULATED, is_bound
 from minitopo_dc.runners.programs import Tool
-from minitopo_dc.runners.virtual import FlowFacts, GuestTransport, VirtualTransport
+from minitopo_dc.runners.virtual import Address, GuestFlow, VirtualConnection, VirtualHost
 from minitopo_dc.workloads import (
     Download,
     Measurement,
@@ -71,7 +71,7 @@ class RunFile:
         return transfer.directory / self._name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Transfer:
     """One flow: what its ends do, between which addresses, where its files go.
 
@@ -110,6 +110,11 @@ class Transfer:
         return self.paths or PathPlan.whole(len(self.client_addresses))
 
     @property
+    def server(self) -> Address:
+        """Return the server's address and port."""
+        return self.server_address, self.port
+
+    @property
     def peer_address(self) -> str:
         """Return the address to which the client connects."""
         return self.proxy_address or self.server_address
@@ -143,22 +148,6 @@ class Transfer:
         return [*module_command(module), str(file), *words]
 
     @classmethod
-    def of_flow(cls, facts: FlowFacts, certificate: Path = Path(), key: Path = Path()) -> Transfer:
-        """Return a flow on the virtual clock as its runner knows one on the real clock."""
-        address, port = facts.server_address
-        same = ("workload", "congestion_control", "directory", "options", "paths")
-        return cls(
-            **{name: getattr(facts, name) for name in (*same, "leg_addresses", "plugins")},
-            server_address=address,
-            port=port,
-            client_addresses=tuple(address for address, _ in facts.client_addresses.values()),
-            certificate=certificate,
-            key=key,
-            timeout_s=1,
-            begin_ns=facts.begin,
-        )
-
-    @classmethod
     def given(cls) -> Transfer:
         """Return this program's transfer; a wrong file ends it with 2 and a line per error."""
         if len(sys.argv) < 2:
@@ -167,17 +156,13 @@ class Transfer:
         try:
             fields = with_loaded_plugins(json.loads(Path(file).read_text(encoding="utf-8")))
             return _transfers().validate_python(fields)
-        except OSError as error:
-            _refuse(f"{file}: {error.strerror}")
         except json.JSONDecodeError as error:
             _refuse(f"{file}:{error.lineno}: no JSON: {error.msg}")
-        except UnicodeDecodeError:
-            _refuse(f"{file}: not UTF-8 text")
-        except InputError as error:  # of a plugin
-            _refuse(f"{file}: {error}")
         except ValidationError as error:
             words = ((".".join(map(str, each["loc"])), each["msg"]) for each in error.errors())
             _refuse("\n".join(f"{file}: {field}: {message}" for field, message in words))
+        except (OSError, UnicodeDecodeError, InputError) as error:  # InputError: of a plugin
+            _refuse(f"{file}: {getattr(error, 'strerror', None) or error}")
 
     server_output = RunFile("server.out")
     """The server's standard output, and its standard error."""
@@ -192,6 +177,63 @@ class Transfer:
     paths_output = RunFile("paths.out")
     """The output of the program of `Runner.paths_command`, and its error."""
     paths_log = RunFile("paths.log")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowFacts(Transfer):
+    """A flow on the virtual clock, whatever its ends are.
+
+    Attributes:
+        begin_ns: time zero of the legs, on the hosts' clock.
+        client_port: at each of the client's addresses.
+        wire_ns: the one-way delay (ns) of the wire between gnb, or a proxy on it, and the server.
+        key_frame_address: the client's of a connection of key frames, if there is one.
+        seed: of what a transport draws at random; each flow of a scenario has its own.
+        sysctl: kernel settings of both hosts, of ends in a guest.
+        earlier_downloads: of ends in a guest, how many go before the one that is measured.
+    """
+
+    certificate: Path = SIMULATED.certificate
+    key: Path = SIMULATED.key
+    timeout_s: float = 1  # which nothing asks for
+    begin_ns: int
+    client_port: int
+    wire_ns: int = 0
+    key_frame_address: Address | None = None
+    seed: int
+    sysctl: Mapping[str, str] = field(default_factory=dict)
+    earlier_downloads: int = 0
+
+    @property
+    def clients(self) -> list[Address]:
+        """Return the client's addresses, each with its port."""
+        return [(address, self.client_port) for address in self.client_addresses]
+
+    @property
+    def proxy(self) -> Address | None:
+        """Return the address and port of the proxy, if there is one."""
+        return None if self.proxy_address is None else (self.proxy_address, self.port)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VirtualFlow(FlowFacts):
+    """A flow whose ends are objects in this process.
+
+    Attributes:
+        client_host: the client's.
+        server_host: the server's.
+        ended: to be called once, when the client has ended.
+    """
+
+    client_host: VirtualHost
+    server_host: VirtualHost
+    ended: Callable[[], None]
+
+
+VirtualTransport = Callable[[VirtualFlow], VirtualConnection]
+"""Makes both ends of a flow."""
+GuestTransport = Callable[[FlowFacts], GuestFlow]
+"""Makes a flow for a guest."""
 
 
 @cache
@@ -460,6 +502,7 @@ _RUNNERS: Registry[type[Runner]] = Registry(
     "runner",
     "minitopo_dc.runners",
     tuple(f"minitopo_dc.runners.{stack}" for stack in STACKS),
+    attribute="name",
 )
 
 
@@ -476,16 +519,13 @@ def runner(name: str) -> Callable[[AnyRunner], AnyRunner]:
             raise TypeError(
                 f"runner {name}: options_type: allowed: subclasses of {Options.__name__}"
             )
-        _RUNNERS.add(name, kind)
-        kind.name = name
-        return kind
+        return _RUNNERS.adding(name)(kind)
 
     return register
 
 
-def runner_names() -> tuple[str, ...]:
-    """Return the names of all runners: the built-in ones, then a user's as registered."""
-    return _RUNNERS.names()
+runner_names = _RUNNERS.names
+"""Return the names of all runners: the built-in ones, then a user's as registered."""
 
 
 def all_runners() -> list[Runner]:

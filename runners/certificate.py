@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import functools
 import ipaddress
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,11 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-)
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
 from minitopo_dc.runners.addresses import SERVER_NAME, Certificate
@@ -32,12 +27,7 @@ def write_files(directory: Path, addresses: Sequence[str] = ()) -> Certificate:
 
     It is for `server.test` and the addresses; without any it is `addresses.SIMULATED`.
     """
-    return _written(directory, _certificate(*addresses), _KEY)
-
-
-@functools.cache
-def _certificate(*addresses: str) -> x509.Certificate:
-    return _self_signed(_KEY, addresses, 1, _VALID, None)
+    return _write(directory, addresses, _KEY, 1, _VALID)
 
 
 VALIDITY = datetime.timedelta(days=30)
@@ -58,20 +48,21 @@ def make_certificate(
     key = key or ec.generate_private_key(ec.SECP256R1())
     now, serial = datetime.datetime.now(datetime.UTC), x509.random_serial_number()
     valid = (now - CLOCK_SKEW, now + VALIDITY)
-    return _written(directory, _self_signed(key, addresses, serial, valid, hashes.SHA256()), key)
+    return _write(directory, addresses, key, serial, valid)
 
 
-def _self_signed(
-    key: ec.EllipticCurvePrivateKey | Ed25519PrivateKey,
+def _write(
+    directory: Path,
     addresses: Sequence[str],
+    key: ec.EllipticCurvePrivateKey | Ed25519PrivateKey,
     serial: int,
     valid: tuple[datetime.datetime, datetime.datetime],
-    algorithm: hashes.SHA256 | None,
-) -> x509.Certificate:
+) -> Certificate:
+    """Write a self-signed certificate of this key and serial number, and its key."""
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, SERVER_NAME)])
     names: list[x509.GeneralName] = [x509.DNSName(SERVER_NAME)]
     names += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
-    return (
+    certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -80,15 +71,8 @@ def _self_signed(
         .not_valid_before(valid[0])
         .not_valid_after(valid[1])
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .sign(key, algorithm)
+        .sign(key, None if isinstance(key, Ed25519PrivateKey) else hashes.SHA256())
     )
-
-
-def _written(
-    directory: Path,
-    certificate: x509.Certificate,
-    key: ec.EllipticCurvePrivateKey | Ed25519PrivateKey,
-) -> Certificate:
     made = Certificate(directory / "certificate.pem", directory / "key.pem")
     made.certificate.write_bytes(certificate.public_bytes(Encoding.PEM))
     made.key.touch(mode=0o600)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from minitopo_dc.linux_guest.orders import orders, words
-from minitopo_dc.runners.base import Runner, Transfer, TransferFailed
+from minitopo_dc.runners.base import FlowFacts, Runner, TransferFailed
 from minitopo_dc.runners.processes.process import KILL_AFTER_S, clean_environment, failure
 from minitopo_dc.runners.processes.session import END_TIMEOUT_S, READY_TIMEOUT_S
-from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
+from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.path_reports import PathSample
@@ -60,8 +60,8 @@ class ProgramsFlow:
         from minitopo_dc.runners.certificate import write_files  # noqa: PLC0415 (cryptography)
 
         facts.directory.mkdir(parents=True, exist_ok=True)
-        files = write_files(facts.directory, facts.server_address[:1])
-        self.transfer = Transfer.of_flow(facts, *files)
+        certificate, key = write_files(facts.directory, (facts.server_address,))
+        self.transfer = replace(facts, certificate=certificate, key=key)
         self._take: Take | None = None
         self._say: Callable[[str], None] | None = None
         self.ended: dict[str, tuple[int, int]] = {}
@@ -69,7 +69,6 @@ class ProgramsFlow:
         self.error: TransferFailed | None = None
         """What went wrong before the client's end."""
         self._runner = runner
-        self._facts = facts
         self._changes = changes
         self._ready_port = ready_port
         self._moments: dict[str, int] = {}
@@ -86,10 +85,10 @@ class ProgramsFlow:
 
     def files(self) -> dict[str, bytes]:
         """Make the runner's files, and return those that the agent is given."""
-        runner, transfer, facts = self._runner, self.transfer, self._facts
+        runner, transfer = self._runner, self.transfer
         self._large_files.enter_context(runner.files(transfer))
         own = transfer.client_addresses
-        foreign = [address for address in facts.leg_addresses if address not in own]
+        foreign = [address for address in transfer.leg_addresses if address not in own]
         cards = (*own, *(foreign if runner.foreign else ()))
         patience_s = KILL_AFTER_S if runner.foreign else END_TIMEOUT_S
         environment = clean_environment() if self._take is None else dict(os.environ)
@@ -97,12 +96,12 @@ class ProgramsFlow:
         server = runner.server_command(transfer)
         return {
             "orders": orders(
-                facts.server_address,
+                transfer.server,
                 clients=cards,
-                congestion_control=facts.congestion_control if runner.foreign else "",
-                sysctl=facts.sysctl,
+                congestion_control=transfer.congestion_control if runner.foreign else "",
+                sysctl=transfer.sysctl,
                 multipath=self._changes is not None,
-                begin=facts.begin,
+                begin=transfer.begin_ns,
                 first=1 + cards.index(transfer.first_address),
                 programs=True,
                 ready_port=self._ready_port or 0,
@@ -167,7 +166,7 @@ class ProgramsFlow:
     def _measured(self) -> Measurement:
         measured = self._read()
         started = measured.started_ns or self._moments["begin"]
-        details = {**measured.details, "started_s": (started - self._facts.begin) / NS_PER_S}
+        details = {**measured.details, "started_s": (started - self.transfer.begin_ns) / NS_PER_S}
         return replace(measured, details=details, path_samples=())
 
     def congestion(self) -> Congestion:

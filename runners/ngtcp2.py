@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Literal
 
 from minitopo_dc.linux_guest import obstacle as guest_obstacle
 from minitopo_dc.runners.addresses import SERVER_NAME
-from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
+from minitopo_dc.runners.base import GuestTransport, Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.processes.process import (
     last_json,
@@ -31,17 +31,10 @@ from minitopo_dc.runners.processes.process import (
 )
 from minitopo_dc.runners.processes.udp_socket import set_receive_buffer, socket_drops
 from minitopo_dc.runners.programs import Tool, not_installed, wait_for_start
-from minitopo_dc.runners.quic import (
-    DatagramRunner,
-    QuicOptions,
-    download_directory,
-    downloaded_file,
-    website,
-)
-from minitopo_dc.runners.virtual import GuestTransport
+from minitopo_dc.runners.quic import DatagramRunner, QuicOptions
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Workload
-from minitopo_dc.workloads.exchange import content_sha256, file_sha256
+from minitopo_dc.workloads.exchange import content_sha256, file_sha256, write_content
 
 QLOG_UNIT_S = 1e-3
 """ngtcp2 writes its qlog's times in whole milliseconds (lib/ngtcp2_qlog.c)."""
@@ -74,7 +67,7 @@ class Ngtcp2Runner(DatagramRunner):
 
     def guest(self) -> GuestTransport:
         """Return the same programs in a guest kernel, whose clock is theirs too."""
-        return lambda facts: ProgramsFlow(self, facts, ready_port=facts.server_address[1])
+        return lambda facts: ProgramsFlow(self, facts, ready_port=facts.port)
 
     def virtual_obstacle(self, congestion_control: str, workload: Workload) -> str | None:
         """Return also why there is no guest for its programs."""
@@ -126,11 +119,18 @@ class Ngtcp2Runner(DatagramRunner):
         """Make the file that is served and the directories for qlog files; these may stay."""
         for role in ("server", "client"):
             _qlogs(transfer, role).mkdir(parents=True, exist_ok=True)
+        timed, size = transfer.download.duration_s is not None, transfer.download.requested_bytes
+        folders = [transfer.directory / name for name in ("download", "www")[: 1 if timed else 2]]
         try:
-            timed = transfer.download.duration_s is not None
-            with download_directory(transfer) if timed else website(transfer):
-                yield
+            for folder in folders:
+                shutil.rmtree(folder, ignore_errors=True)  # of an earlier run that was killed
+                folder.mkdir()
+            if not timed:
+                write_content(folders[1] / str(size), size)
+            yield
         finally:
+            for folder in folders:
+                shutil.rmtree(folder, ignore_errors=True)
             if not self.options(transfer).qlog:
                 shutil.rmtree(_qlogs(transfer, "client").parent)
 
@@ -167,10 +167,11 @@ class Ngtcp2Runner(DatagramRunner):
 
 
 def _received(transfer: Transfer) -> int:
-    try:
-        body = downloaded_file(transfer)
-    except TransferFailed as failure:
-        raise TransferFailed(f"{failure}: {log_tail(transfer.client_log)}") from None
+    files = list((transfer.directory / "download").iterdir())
+    if len(files) != 1:
+        failure = f"client wrote {len(files)} files, not one"
+        raise TransferFailed(f"{failure}: {log_tail(transfer.client_log)}")
+    (body,) = files
     received = body.stat().st_size
     timed = transfer.download.duration_s is not None
     if not (_is_zeros(body) if timed else file_sha256(body) == content_sha256(received)):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -18,11 +16,9 @@ from minitopo_dc.runners.base import (
     Size,
     SocketBuffer,
     Transfer,
-    TransferFailed,
     all_runners,
 )
 from minitopo_dc.workloads import Realtime, Workload
-from minitopo_dc.workloads.exchange import write_content
 
 MEBIBYTE = 1024 * 1024
 
@@ -117,42 +113,6 @@ def qlog_directory(transfer: Transfer, options: QuicOptions, role: str) -> Path 
         return None
     directory.mkdir(parents=True, exist_ok=True)
     return directory
-
-
-@contextmanager
-def website(transfer: Transfer) -> Iterator[None]:
-    """Give directories `www`, with a file named by its size, and `download`, for a block."""
-    size = transfer.download.requested_bytes
-    with _directory(transfer.directory / "www") as www, download_directory(transfer):
-        write_content(www / str(size), size)
-        yield
-
-
-def download_directory(transfer: Transfer) -> AbstractContextManager[Path]:
-    """Give directory `download` alone, for a block."""
-    return _directory(transfer.directory / "download")
-
-
-@contextmanager
-def _directory(path: Path) -> Iterator[Path]:
-    shutil.rmtree(path, ignore_errors=True)  # of an earlier run that was killed
-    try:
-        path.mkdir()
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
-
-
-def downloaded_file(transfer: Transfer) -> Path:
-    """Return the file that the client wrote.
-
-    Raises:
-        TransferFailed: it wrote none, or more than one.
-    """
-    files = list((transfer.directory / "download").iterdir())
-    if len(files) != 1:
-        raise TransferFailed(f"client wrote {len(files)} files, not one")
-    return files[0]
 
 
 def mpquic_stacks() -> dict[str, Runner]:

@@ -7,13 +7,10 @@ has its ends in a Linux kernel whose clock is the virtual one (`minitopo_dc.linu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
-from minitopo_dc.fields import PathPlan
-from minitopo_dc.workloads import Measurement, Workload
+from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.path_reports import PathSample
 
 Address = tuple[str, int]
@@ -112,66 +109,6 @@ class VirtualConnection(Ends, Protocol):
         """Write what the endpoints logged, if any, as the run is over."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FlowFacts:
-    """Facts about a flow for its transport, whatever its ends are.
-
-    Attributes:
-        workload: what its ends do.
-        congestion_control: one of the runner's.
-        options: the runner's own.
-        server_address: where the client connects to.
-        client_addresses: by the leg that their packets take; the primary one first.
-        proxy_address: where the client's connection ends instead, if there is a proxy.
-        wire_ns: the one-way delay (ns) of the wire between gnb, or a proxy on it, and the server.
-        key_frame_address: the client's of a connection of key frames, if there is one.
-        leg_addresses: the client's on every leg, also on those that the flow does not use.
-        directory: for its logs.
-        begin: time zero of the legs, on the hosts' clock (ns).
-        seed: of what a transport draws at random; each flow of a scenario has its own.
-        paths: of mode `multipath`, when which leg has a path, in s since `begin`.
-        plugins: the user's modules and files that programs may need.
-        sysctl: kernel settings of both hosts, of ends in a guest.
-        earlier_downloads: of ends in a guest, how many go before the one that is measured.
-    """
-
-    workload: Workload
-    congestion_control: str
-    options: Mapping[str, Any]
-    server_address: Address
-    client_addresses: Mapping[int, Address]
-    leg_addresses: tuple[str, ...]
-    key_frame_address: Address | None = None
-    proxy_address: Address | None = None
-    wire_ns: int = 0
-    directory: Path
-    begin: int
-    seed: int
-    paths: PathPlan | None = None
-    plugins: tuple[str, ...] = ()
-    sysctl: Mapping[str, str] = field(default_factory=dict)
-    earlier_downloads: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class VirtualFlow(FlowFacts):
-    """Facts about a flow whose ends are objects in this process.
-
-    Attributes:
-        client_host: the client's.
-        server_host: the server's.
-        ended: to be called once, when the client has ended.
-    """
-
-    client_host: VirtualHost
-    server_host: VirtualHost
-    ended: Callable[[], None]
-
-
-VirtualTransport = Callable[[VirtualFlow], VirtualConnection]
-"""Makes both ends of a flow."""
-
-
 class GuestFlow(Ends, Protocol):
     """A flow whose ends are in a guest kernel: its orders, and the guest's reports."""
 
@@ -183,7 +120,3 @@ class GuestFlow(Ends, Protocol):
 
     def close(self) -> None:
         """Close its files, as the run is over."""
-
-
-GuestTransport = Callable[[FlowFacts], GuestFlow]
-"""Makes a flow for a guest."""

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from minitopo_dc.results.run_result import flow_directory
-from minitopo_dc.runners.base import accepted, get_runner
+from minitopo_dc.runners.base import FlowFacts, VirtualFlow, accepted, get_runner
 from minitopo_dc.runners.virtual import (
     Address,
-    FlowFacts,
     GuestFlow,
     VirtualConnection,
-    VirtualFlow,
 )
 from minitopo_dc.runs.element_settings import client_legs
 from minitopo_dc.scenario import ResolvedFlow, Scenario, VirtualSettings
@@ -86,14 +84,16 @@ class AnyConnection(ABC):
             workload=flow.workload,
             congestion_control=flow.congestion_control,
             options=flow.options,
-            server_address=server,
-            client_addresses=clients,
-            proxy_address=proxy,
+            server_address=server[0],
+            port=server[1],
+            client_addresses=tuple(address for address, _ in clients.values()),
+            client_port=port,
+            proxy_address=proxy and proxy[0],
             wire_ns=round(scenario.server_delay_ms * NS_PER_MS),
             key_frame_address=keys,
             leg_addresses=tuple(address for address, _ in of_leg.values()),
             directory=self.directory,
-            begin=core.loop.now,
+            begin_ns=core.loop.now,
             seed=scenario.seed + (index << 32),
             paths=flow.paths,
             plugins=tuple(scenario.plugins),

@@ -43,7 +43,7 @@ class GuestConnection(AnyConnection):
         self._server = GuestHost(loop, server_cpu, self._inject)
         self._proxy = GuestHost(loop, server_cpu, self._inject)
         self._last_card = len(self.uplinks) + (self.facts.proxy_address is not None)
-        self._destination = DESTINATION[ip_address(self.facts.server_address[0]).version]
+        self._destination = DESTINATION[ip_address(self.facts.server_address).version]
         self._ways: dict[tuple[int, bytes], Flow] = {}
         far = 0 if self.facts.proxy_address is None else self._last_card
         for card, (down, up) in enumerate(zip(self.downlinks, self.uplinks, strict=True), start=1):
@@ -67,7 +67,7 @@ class GuestConnection(AnyConnection):
     def attach(self, gnb: VirtualElement, ue: VirtualElement) -> None:
         """Connect the hosts to the routers, and a proxy, if there is one, to the server."""
         super().attach(gnb, ue)
-        proxy, server, card = self.facts.proxy_address, self.facts.server_address, self._last_card
+        proxy, server, card = self.facts.proxy, self.facts.server, self._last_card
         if proxy is None:
             return
         for start, way, take in (
@@ -89,7 +89,7 @@ class GuestConnection(AnyConnection):
             cards=1 + self._last_card,
             files=self.ends.files(),
             seed=self.facts.seed,
-            begin=self.facts.begin,
+            begin=self.facts.begin_ns,
         )
         booted = self._guest.boot()  # packets of before time zero have no legs
         self._take(self._guest, [frame for frame in booted if frame.is_report])

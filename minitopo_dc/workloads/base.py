@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import PlainSerializer, PlainValidator, SerializationInfo
 
@@ -202,34 +202,16 @@ class Workload(Settings):
         return {}
 
 
-AnyWorkload = TypeVar("AnyWorkload", bound=type[Workload])
 BUILT_IN = ("download", "request_response", "command", "video", "realtime", "under_load")
 _WORKLOADS: Registry[type[Workload]] = Registry(
-    "workload", "minitopo_dc.workloads", tuple(f"minitopo_dc.workloads.{name}" for name in BUILT_IN)
+    "workload",
+    "minitopo_dc.workloads",
+    tuple(f"minitopo_dc.workloads.{name}" for name in BUILT_IN),
+    attribute="kind",
 )
-
-
-def workload(kind: str) -> Callable[[AnyWorkload], AnyWorkload]:
-    """Return a class decorator that registers a workload, also one of a user's.
-
-    Raises:
-        ValueError: there is another workload of this name.
-    """
-    return _WORKLOADS.adding(kind, "kind")
-
-
-def workload_names() -> tuple[str, ...]:
-    """Return the kinds of all workloads."""
-    return _WORKLOADS.names()
-
-
-def get_workload(kind: str) -> type[Workload]:
-    """Return a workload's class by its kind.
-
-    Raises:
-        UnknownNameError: there is none.
-    """
-    return _WORKLOADS.get(kind)
+workload = _WORKLOADS.adding
+workload_names, get_workload = _WORKLOADS.names, _WORKLOADS.get
+"""Return the kinds of all workloads, and a workload's class by its kind."""
 
 
 def parse_workload(given: object) -> Workload:

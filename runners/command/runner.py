@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from minitopo_dc.runners.addresses import is_port_bound
-from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
+from minitopo_dc.runners.base import FlowFacts, Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.mptcp.endpoints import EndpointChanges, subflow_per_address
 from minitopo_dc.runners.processes.process import (
@@ -25,7 +25,7 @@ from minitopo_dc.runners.processes.process import (
     undone,
 )
 from minitopo_dc.runners.tcp.runner import KernelTcpRunner
-from minitopo_dc.runners.virtual import FlowFacts, GuestFlow
+from minitopo_dc.runners.virtual import GuestFlow
 from minitopo_dc.workloads import Command, Measure, Measurement, Workload
 from minitopo_dc.workloads.command import filled, placeholders
 
@@ -54,7 +54,7 @@ class CommandRunner(KernelTcpRunner):
     def _in_guest(self, facts: FlowFacts) -> GuestFlow:
         command = _command_of(facts.workload)
         several = len(facts.client_addresses) > 1
-        changes = EndpointChanges(Transfer.of_flow(facts)) if several else None
+        changes = EndpointChanges(facts) if several else None
         return ProgramsFlow(self, facts, changes=changes, ready_port=command.server_ready)
 
     def server_command(self, transfer: Transfer) -> list[str]:

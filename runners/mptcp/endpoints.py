@@ -23,7 +23,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from minitopo_dc.fields import PathAction, PathEvent, PathPlan
 from minitopo_dc.linux_guest.orders import ACTIONS, ChangeName
@@ -265,16 +265,9 @@ class LocalHost:
 
     name: str = "client"
 
-    def popen(
-        self,
-        arguments: Sequence[str],
-        *,
-        stdin: int | IO[bytes] = subprocess.DEVNULL,
-        stdout: int | IO[bytes],
-        stderr: int | IO[bytes],
-    ) -> subprocess.Popen[bytes]:
+    def popen(self, arguments: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
         """Start a process on this host."""
-        return subprocess.Popen(arguments, stdin=stdin, stdout=stdout, stderr=stderr)
+        return subprocess.Popen(arguments, **streams)
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from pydantic import StringConstraints
 
 from minitopo_dc.linux_guest import find_agent, proxy_obstacle
 from minitopo_dc.linux_guest.orders import orders
-from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
+from minitopo_dc.runners.base import FlowFacts, Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.mptcp.endpoints import (
     MAX_SUBFLOWS,
@@ -29,7 +29,7 @@ from minitopo_dc.runners.programs import Tool
 from minitopo_dc.runners.tcp.info import SAMPLE_NS, AgentSamples
 from minitopo_dc.runners.tcp.runner import TcpRunner, TlsOptions
 from minitopo_dc.runners.tcp.virtual import TcpFlow, is_of_agent
-from minitopo_dc.runners.virtual import FlowFacts, GuestFlow
+from minitopo_dc.runners.virtual import GuestFlow
 from minitopo_dc.workloads import Measurement, Workload
 from minitopo_dc.workloads.path_reports import PATHS, PathSample
 
@@ -39,7 +39,7 @@ class MptcpFlow(TcpFlow):
 
     def __init__(self, runner: TcpRunner, facts: FlowFacts) -> None:
         super().__init__(runner, facts)
-        self._endpoints = EndpointChanges(self.transfer)
+        self._endpoints = EndpointChanges(self.facts)
 
     def path_orders(self) -> dict[str, Any]:
         """Return orders for the endpoints of the paths."""
@@ -55,7 +55,7 @@ class MptcpFlow(TcpFlow):
 
     def path_samples(self) -> Sequence[PathSample]:
         """Return all samples of subflows since the last call."""
-        found = path_samples(self.transfer, self.samples.history.report())
+        found = path_samples(self.facts, self.samples.history.report())
         self.samples.history.forget_samples()
         return found
 
@@ -176,8 +176,8 @@ class MptcpRunner(TcpRunner):
         facts = replace(facts, sysctl={**facts.sysctl, **options.sysctl()})
         if is_of_agent(facts.workload):
             return MptcpFlow(self, facts)
-        changes = EndpointChanges(Transfer.of_flow(facts))
-        return ProgramsFlow(self, facts, changes=changes, ready_port=facts.server_address[1])
+        changes = EndpointChanges(facts)
+        return ProgramsFlow(self, facts, changes=changes, ready_port=facts.port)
 
     def options_obstacle(self, options: Mapping[str, Any], *, virtual: bool) -> str | None:
         """Return that the kernel lacks the packet scheduler, with those that it has."""

@@ -24,7 +24,7 @@ from minitopo_dc.quic.stack import (
     Stack,
 )
 from minitopo_dc.runners.addresses import SERVER_NAME
-from minitopo_dc.runners.base import Transfer, TransferFailed, read_report, runner
+from minitopo_dc.runners.base import Transfer, TransferFailed, VirtualTransport, read_report, runner
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.quic import (
     MAX_PAYLOAD,
@@ -36,7 +36,6 @@ from minitopo_dc.runners.quic import (
 )
 from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
 from minitopo_dc.runners.sans_io.virtual import make_pair
-from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Realtime, Workload
 from minitopo_dc.workloads.path_reports import PATHS, PathSample

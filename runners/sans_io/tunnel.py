@@ -29,13 +29,13 @@ from aioquic.quic.events import DatagramFrameReceived, StreamDataReceived
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.quic.connection import Connection
 from minitopo_dc.runners.addresses import SERVER_NAME
-from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.runners.base import TransferFailed, VirtualFlow
 from minitopo_dc.runners.quic import ANY_DATAGRAM
 from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
 from minitopo_dc.runners.sans_io.runner import NUMBER_BYTES, TUNNEL_BYTES, congestion_control
 from minitopo_dc.runners.sans_io.session import Session
 from minitopo_dc.runners.sans_io.virtual import StackPair
-from minitopo_dc.runners.virtual import Address, VirtualFlow
+from minitopo_dc.runners.virtual import Address
 from minitopo_dc.units import NS_PER_MS
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.exchange import Client, End, Server
@@ -285,11 +285,11 @@ class TunnelPair(StackPair):
     """A client and a server with one path between them, through a tunnel over several legs."""
 
     def _sessions(self, flow: VirtualFlow) -> tuple[ClientSession, ServerSession]:
-        proxy, plan, target = flow.proxy_address, flow.paths, flow.server_address
+        proxy, plan, target = flow.proxy, flow.paths, flow.server
         assert proxy is not None
         assert plan is not None
-        options = self._runner.path_options(self._transfer)
-        addresses = list(flow.client_addresses.values())
+        options = self._runner.path_options(self._flow)
+        addresses = flow.clients
         reordering_ns = round(options.tunnel_reordering_ms * NS_PER_MS)
         around = TUNNEL_BYTES - (0 if reordering_ns else NUMBER_BYTES)
         # The inner connection's server sees the proxy as its client.
@@ -308,10 +308,11 @@ class TunnelPair(StackPair):
         client = TunnelClient(ends[0], self._inner[0], target, here, (0, *limits))
         server = TunnelServer(ends[1], self._inner[1], target, there, (flow.wire_ns, *limits))
         self._relays = client, server
-        clients = [address for address, _ in addresses]
         return (
-            ClientSession(ends[0], plan, addresses, proxy, flow.begin, make=lambda _: client),
-            ServerSession(ends[1], clients, flow.begin, make=lambda _: server, bare=True),
+            ClientSession(ends[0], plan, addresses, proxy, flow.begin_ns, make=lambda _: client),
+            ServerSession(
+                ends[1], flow.client_addresses, flow.begin_ns, make=lambda _: server, bare=True
+            ),
         )
 
     def measure(self) -> Measurement:
@@ -343,8 +344,8 @@ class TunnelPair(StackPair):
     def _connections(self, **changes: Any) -> tuple[Connection, Connection]:
         """Return both ends of a connection with changes of its configuration."""
         runner, flow = self._runner, self._flow
-        client = replace(runner.configuration(self._transfer, "client"), **changes)
-        server = replace(runner.configuration(self._transfer, "server"), **changes)
+        client = replace(runner.configuration(self._flow, "client"), **changes)
+        server = replace(runner.configuration(self._flow, "server"), **changes)
         if client.is_tunnel:
             client = replace(client, datagram_frame=ANY_DATAGRAM)
         return Connection(client, flow.client_host.now), Connection(server, flow.server_host.now)
@@ -352,5 +353,5 @@ class TunnelPair(StackPair):
     @property
     def _control(self) -> str:
         """Return the congestion control of the connection over the legs."""
-        options = self._runner.path_options(self._transfer)
+        options = self._runner.path_options(self._flow)
         return options.tunnel_congestion_control or self._flow.congestion_control

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.quic.connection import Connection, StackError
-from minitopo_dc.runners.addresses import SIMULATED
-from minitopo_dc.runners.base import Transfer, TransferFailed, read_report
+from minitopo_dc.runners.base import TransferFailed, VirtualFlow, read_report
 from minitopo_dc.runners.quic import server_options
 from minitopo_dc.runners.sans_io.ends import ClientSession, ServerSession
 from minitopo_dc.runners.sans_io.session import MarkedSession, Session
@@ -17,7 +16,6 @@ from minitopo_dc.runners.virtual import (
     Address,
     Congestion,
     Received,
-    VirtualFlow,
     VirtualHost,
 )
 from minitopo_dc.workloads import Measurement
@@ -32,13 +30,12 @@ class StackPair:
 
     def __init__(self, runner: StackRunner, flow: VirtualFlow) -> None:
         self._runner, self._flow = runner, flow
-        self._transfer = Transfer.of_flow(flow, *SIMULATED)
-        options = runner.options(self._transfer)
+        options = runner.options(flow)
         if options.receive_buffer_bytes:
             flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
         if buffer_bytes := server_options(options, flow.workload).receive_buffer_bytes:
             flow.server_host.set_receive_buffer(buffer_bytes)
-        if code_point := runner.code_point(self._transfer):
+        if code_point := runner.code_point(flow):
             for host in (flow.client_host, flow.server_host):
                 host.set_ecn(code_point)
         runner.seed(flow.seed)
@@ -57,16 +54,17 @@ class StackPair:
         if (address := flow.key_frame_address) is not None:
             client, server = self._connections()
             marked = MarkedSession(client, address), MarkedSession(server)
-        plan, addresses = flow.paths or PathPlan.whole(1), list(flow.client_addresses.values())
-        clients = [address for address, _ in addresses]
-        return self._sessions_on(ends, plan, addresses, clients=clients, marked=marked)
+        plan, addresses = flow.paths or PathPlan.whole(1), flow.clients
+        return self._sessions_on(
+            ends, plan, addresses, clients=flow.client_addresses, marked=marked
+        )
 
     def _connections(self) -> tuple[Connection, Connection]:
         """Return the client's end and the server's, neither of which has sent anything."""
         flow, connection = self._flow, self._runner.connection
         return (
-            connection(self._transfer, "client", lambda: flow.client_host.now),
-            connection(self._transfer, "server", lambda: flow.server_host.now),
+            connection(self._flow, "client", lambda: flow.client_host.now),
+            connection(self._flow, "server", lambda: flow.server_host.now),
         )
 
     def _sessions_on(
@@ -83,12 +81,12 @@ class StackPair:
         client, server = self._runner.sessions()
         return (
             client(
-                *(ends[0], plan, addresses, flow.server_address, flow.begin),
+                *(ends[0], plan, addresses, flow.server, flow.begin_ns),
                 make=workload.make_client,
                 marked=marked[0],
             ),
             server(
-                *(ends[1], clients, flow.begin),
+                *(ends[1], clients, flow.begin_ns),
                 make=workload.make_server,
                 bare=workload.bare_streams,
                 marked=marked[1],

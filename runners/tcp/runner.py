@@ -15,6 +15,8 @@ from minitopo_dc.linux_guest import obstacle as guest_obstacle
 from minitopo_dc.runners.addresses import SERVER_NAME, bracketed
 from minitopo_dc.runners.base import (
     ETHERNET_BYTES,
+    FlowFacts,
+    GuestTransport,
     Options,
     Runner,
     Transfer,
@@ -28,7 +30,7 @@ from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.programs import Tool, not_installed
 from minitopo_dc.runners.tcp.info import FILE as TCP_INFO
 from minitopo_dc.runners.tcp.virtual import TcpFlow, TlsVersion, is_of_agent
-from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
+from minitopo_dc.runners.virtual import GuestFlow
 from minitopo_dc.workloads import Download, Measurement, Realtime, Workload
 from minitopo_dc.workloads.exchange import content_sha256, file_sha256
 
@@ -136,7 +138,7 @@ class TcpRunner(KernelTcpRunner):
     def _in_guest(self, facts: FlowFacts) -> GuestFlow:
         if is_of_agent(facts.workload):
             return TcpFlow(self, facts)
-        return ProgramsFlow(self, facts, ready_port=facts.server_address[1])
+        return ProgramsFlow(self, facts, ready_port=facts.port)
 
     def workload_obstacle(self, workload: Workload) -> str | None:
         """Return also an error for frames of a call that are not on one stream."""

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from minitopo_dc.files import CsvFile
 from minitopo_dc.linux_guest.orders import orders
-from minitopo_dc.runners.base import Transfer, TransferFailed
+from minitopo_dc.runners.base import FlowFacts, TransferFailed
 from minitopo_dc.runners.processes.kernel_socket import Subflow
 from minitopo_dc.runners.tcp.info import INTERVAL_S, SAMPLE_NS, AgentSamples, info_file, info_rows
-from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
+from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Download, Measurement, RequestResponse, Workload
 from minitopo_dc.workloads.exchange import BLOCK, Outcome
@@ -60,8 +60,7 @@ class TcpFlow:
 
     def __init__(self, runner: TcpRunner, facts: FlowFacts) -> None:
         self._runner = runner
-        self._facts = facts
-        self.transfer = Transfer.of_flow(facts)
+        self.facts = facts
         self._multipath = runner.protocol == "mptcp"
         self.samples = AgentSamples(samples=self._multipath)
         self._last: Subflow | None = None
@@ -71,31 +70,30 @@ class TcpFlow:
         """When which request was sent, and answered (s), by its number."""
         self._error: str | None = None
         self._info: CsvFile | None = None
-        if (path := runner.tcp_info(self.transfer)) is not None:
+        if (path := runner.tcp_info(self.facts)) is not None:
             facts.directory.mkdir(parents=True, exist_ok=True)
             self._info = info_file(path)
 
     def files(self) -> dict[str, bytes]:
         """Return the files that the agent is given."""
-        facts = self._facts
-        clients = list(facts.client_addresses.values())
-        first = self.transfer.client_addresses.index(self.transfer.first_address)
-        tls = self._runner.tls(self.transfer)
+        facts = self.facts
+        first = facts.client_addresses.index(facts.first_address)
+        tls = self._runner.tls(facts)
         made = orders(
-            facts.server_address,
-            clients=[address for address, _ in clients],
-            proxy=None if facts.proxy_address is None else facts.proxy_address[0],
+            facts.server,
+            clients=facts.client_addresses,
+            proxy=facts.proxy_address,
             congestion_control=facts.congestion_control,
             sysctl=facts.sysctl,
             multipath=self._multipath,
-            begin=facts.begin,
+            begin=facts.begin_ns,
             sample=SAMPLE_NS if self._info is None else round(INTERVAL_S * NS_PER_S),
-            mss=self._runner.mss_bytes(self.transfer) or 0,
+            mss=self._runner.mss_bytes(facts) or 0,
             earlier=facts.earlier_downloads,
             first=first + 1,
-            client_port=clients[0][1],
-            attempt=self.transfer.path_plan.attempts,
-            attempt_delay=round((self.transfer.path_plan.attempt_delay_s or 0) * NS_PER_S),
+            client_port=facts.client_port,
+            attempt=facts.path_plan.attempts,
+            attempt_delay=round((facts.path_plan.attempt_delay_s or 0) * NS_PER_S),
             flight=FLIGHTS[tls],
             **_traffic(facts.workload, tls),
             **self.path_orders(),
@@ -140,10 +138,10 @@ class TcpFlow:
             raise TransferFailed(f"client: {self._error}")
         if "end" not in self._moments:
             raise TransferFailed(f"client has not ended ({self._state()})")
-        is_download = isinstance(self._facts.workload, Download)
+        is_download = isinstance(self.facts.workload, Download)
         client = self._download_report() if is_download else self._requests_report()
         connection = self.samples.connection() if self._bytes or not is_download else None
-        measured = self._runner.measured(self.transfer, client, connection)
+        measured = self._runner.measured(self.facts, client, connection)
         return replace(measured, path_samples=())  # `path_samples` has told them
 
     def congestion(self) -> Congestion:
@@ -169,7 +167,7 @@ class TcpFlow:
 
     def since_begin(self, moment: int) -> float:
         """Return a time in s since time zero of the legs, when the client began to connect."""
-        return (moment - self._facts.begin) / NS_PER_S
+        return (moment - self.facts.begin_ns) / NS_PER_S
 
     def _download_report(self) -> dict[str, Any]:
         """Return a report of a download as curl makes it, and its start behind earlier ones."""
@@ -179,8 +177,8 @@ class TcpFlow:
             "first": "first_byte_s",
             "end": "completion_s",
         }
-        earlier = self._facts.earlier_downloads
-        began = self._moments["begin"] if earlier else self._facts.begin
+        earlier = self.facts.earlier_downloads
+        began = self._moments["begin"] if earlier else self.facts.begin_ns
         times = {
             name: (self._moments[kind] - began) / NS_PER_S
             for kind, name in names.items()

@@ -111,7 +111,10 @@ class AbrAlgorithm(ABC):
 
 AnyAlgorithm = TypeVar("AnyAlgorithm", bound=type[AbrAlgorithm])
 _ALGORITHMS: Registry[type[AbrAlgorithm]] = Registry(
-    "ABR algorithm", "minitopo_dc.abr_algorithms", ("minitopo_dc.media.abr.rules",)
+    "ABR algorithm",
+    "minitopo_dc.abr_algorithms",
+    ("minitopo_dc.media.abr.rules",),
+    attribute="name",
 )
 
 
@@ -121,7 +124,7 @@ def abr_algorithm(name: str) -> Callable[[AnyAlgorithm], AnyAlgorithm]:
     Raises:
         ValueError: there is another algorithm of this name.
     """
-    return _ALGORITHMS.adding(name, "name")
+    return _ALGORITHMS.adding(name)
 
 
 def abr_names() -> tuple[str, ...]:

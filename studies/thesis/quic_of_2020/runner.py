@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from minitopo_dc.runners.aioquic.runner import QuicRunner
-from minitopo_dc.runners.base import Builder, Size, runner
+from minitopo_dc.runners.base import Builder, Size, VirtualTransport, runner
 from minitopo_dc.runners.quic import MEBIBYTE, QuicOptions
-from minitopo_dc.runners.virtual import VirtualTransport
 
 from .library import NAME, build, obstacle
 

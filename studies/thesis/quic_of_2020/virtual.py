@@ -7,12 +7,11 @@ from typing import Any, Generic, TypeVar
 
 from minitopo_dc.runners.aioquic.connection import TIMER_MARGIN_NS, seconds
 from minitopo_dc.runners.aioquic.http3 import congestion_of
-from minitopo_dc.runners.base import read_report
+from minitopo_dc.runners.base import VirtualFlow, read_report
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
     Congestion,
     Received,
-    VirtualFlow,
     VirtualHost,
 )
 from minitopo_dc.units import NS_PER_S
@@ -69,7 +68,7 @@ class Pair2020:
 
     def start(self) -> int | None:
         """Begin to connect; return when the client is to be called again (ns)."""
-        return moment_of(self.client.end.start(self._flow.server_address))
+        return moment_of(self.client.end.start(self._flow.server))
 
     def measure(self) -> Measurement:
         """Return the client's report, and both sockets' drops."""

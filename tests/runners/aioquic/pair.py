@@ -7,8 +7,8 @@ from pathlib import Path
 
 from minitopo_dc.runners.aioquic.connection import seconds
 from minitopo_dc.runners.aioquic.runner import QuicRunner
+from minitopo_dc.runners.base import VirtualFlow
 from minitopo_dc.runners.sans_io.virtual import StackPair
-from minitopo_dc.runners.virtual import VirtualFlow
 from minitopo_dc.virtual.host import EndHost
 from minitopo_dc.virtual.network import START_NS, Flow, LoopTimer, Packet, VirtualLoop
 from minitopo_dc.workloads import Workload
@@ -40,11 +40,13 @@ class Pair:
                 workload=workload,
                 congestion_control="reno",
                 options={},
-                server_address=SERVER,
-                client_addresses={1: CLIENT},
+                server_address=SERVER[0],
+                port=SERVER[1],
+                client_addresses=(CLIENT[0],),
+                client_port=CLIENT[1],
                 leg_addresses=(CLIENT[0],),
                 directory=Path(),
-                begin=START_NS,
+                begin_ns=START_NS,
                 seed=1,
                 client_host=client_host,
                 server_host=server_host,
