@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from minitopo_dc.linux_guest.orders import orders, words
 from minitopo_dc.runners.base import FlowFacts, Runner, TransferFailed
@@ -28,16 +28,6 @@ Take = Callable[[int, bytes], None]
 """Takes what a program has printed to one of `STREAMS`."""
 
 
-class Changes(Protocol):
-    """Tells when MPTCP's endpoints come and go."""
-
-    def orders(self) -> dict[str, Any]:
-        """Return what is to be done, and when."""
-
-    def note(self, number: int, moment: int) -> None:
-        """Note that one of `orders` was carried out at `moment` (ns)."""
-
-
 class ProgramsFlow:
     """Tells a guest which programs are a flow's ends, and takes what it says of them."""
 
@@ -46,7 +36,8 @@ class ProgramsFlow:
         runner: Runner,
         facts: FlowFacts,
         *,
-        changes: Changes | None = None,
+        changes: Mapping[str, Any] | None = None,
+        note: Callable[[int, int], None] | None = None,
         ready_port: int | None,
     ) -> None:
         """Make their files.
@@ -54,7 +45,8 @@ class ProgramsFlow:
         Args:
             runner: says which programs, and reads what they wrote.
             facts: of the flow.
-            changes: of MPTCP's endpoints; None: there are none.
+            changes: orders that say which of MPTCP's endpoints come and go; None: there are none.
+            note: told which change was made, by its number, and when (ns).
             ready_port: what the server binds when it is ready; None: it is after a moment.
         """
         from minitopo_dc.runners.certificate import write_files  # noqa: PLC0415 (cryptography)
@@ -69,7 +61,7 @@ class ProgramsFlow:
         self.error: TransferFailed | None = None
         """What went wrong before the client's end."""
         self._runner = runner
-        self._changes = changes
+        self._changes, self._note = changes, note
         self._ready_port = ready_port
         self._moments: dict[str, int] = {}
         self._outputs: dict[tuple[str, int], IO[bytes]] = {}
@@ -107,7 +99,7 @@ class ProgramsFlow:
                 ready_port=self._ready_port or 0,
                 patience=round(patience_s * NS_PER_S),
                 stop_signal=runner.stop_signal or signal.SIGTERM,
-                **({} if self._changes is None else self._changes.orders()),
+                **(self._changes or {}),
             ),
             "client": words(runner.client_command(transfer)),
             "environment": words(f"{name}={text}" for name, text in variables.items()),
@@ -130,8 +122,8 @@ class ProgramsFlow:
             self.ended[role] = (int(moment), int(code))
             self._judge_server()
         elif kind == "changed":
-            assert self._changes is not None  # it had something to do
-            self._changes.note(*map(int, rest.split()))
+            assert self._note is not None  # there was something to do
+            self._note(*map(int, rest.split()))
         elif kind == "error":
             self.error = TransferFailed(rest)
         elif kind == "late":

@@ -223,6 +223,9 @@ class Client(End):
     def __init__(self, outcome: Outcome | None = None) -> None:
         self.outcome = outcome or Outcome()
         self._start = 0
+        self._request_numbers: dict[
+            int, int
+        ] = {}  # of requests from 0 on, where they are not the streams'
 
     def connecting(self, now: int) -> None:
         """Note that the connection is about to begin."""
@@ -243,7 +246,7 @@ class Client(End):
 
     def number(self, stream: int) -> int:
         """Return the number of a request, for messages."""
-        return stream
+        return self._request_numbers.get(stream, stream)
 
     def reset(self, stream: int, now: int) -> None:  # noqa: ARG002
         """Refuse that the server gives an answer up.

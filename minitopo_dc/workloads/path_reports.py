@@ -7,12 +7,12 @@ sends the data; where a transport does not know a number it is None, in a file a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any, Literal
 
 PATHS = "paths"
-"""Of `Measurement.details`: a list with `PathReport.values` of each path, and what else the
+"""Of `Measurement.details`: a list with the fields of `PathReport` of each path, and what else the
 transport tells of it."""
 PathState = Literal["open", "backup", "closed"]
 """Open and available; open with the status backup; abandoned, or its subflow removed."""
@@ -39,10 +39,6 @@ class PathReport:
     bytes_received: int | None = None
     packets_sent: int | None = None
     packets_lost: int | None = None
-
-    def values(self) -> dict[str, Any]:
-        """Return the fields for `details["paths"]`."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

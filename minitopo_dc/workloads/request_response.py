@@ -170,7 +170,6 @@ class RequestClient(Client):
         self._start_s = 0.0
         self._first_s = math.inf  # when the first request was due
         self._last_sent_s = math.inf
-        self._numbers: dict[int, int] = {}  # of requests, by their streams
         self._waiting: dict[int, Received] = {}  # what has arrived of answers, by stream
 
     def connecting(self, now: int) -> None:
@@ -182,10 +181,6 @@ class RequestClient(Client):
         self._first_s = now / NS_PER_S
         self.outcome.handshake_s = self._first_s - self._start_s
         self.on_time(now)
-
-    def number(self, stream: int) -> int:
-        """Return the number of the request on a stream, from 0 on."""
-        return self._numbers[stream]
 
     def data(self, stream: int, data: bytes, now: int) -> None:  # noqa: ARG002
         """Take a piece of an answer's body that arrived."""
@@ -199,7 +194,7 @@ class RequestClient(Client):
             WrongAnswer: it has not the bytes asked for.
         """
         expected, got = self._workload.response_bytes, self._waiting.pop(stream)
-        number = self._numbers.pop(stream)
+        number = self._request_numbers.pop(stream)
         if not got.is_content(expected):
             what = "not those sent" if got.size_bytes == expected else f"not {expected}"
             raise WrongAnswer(f"request {number} was answered with {got.size_bytes} bytes, {what}")
@@ -208,7 +203,7 @@ class RequestClient(Client):
 
     def reset(self, stream: int, now: int) -> None:
         """Refuse that the server gives an answer up that is not complete."""
-        if stream in self._numbers:
+        if stream in self._request_numbers:
             super().reset(stream, now)
 
     def on_time(self, now: int) -> None:
@@ -239,7 +234,7 @@ class RequestClient(Client):
 
     def _send(self, now_s: float) -> None:
         stream = self._connection.request("POST", self._path, self._body)
-        self._numbers[stream] = len(self.requests)
+        self._request_numbers[stream] = len(self.requests)
         self._waiting[stream] = Received()
         self.requests.append((now_s - self._start_s, None))
         if not self._left:

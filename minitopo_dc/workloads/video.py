@@ -284,7 +284,6 @@ class VideoClient(Client):
         self._connection = connection
         self._connected = False
         self._wake: float = math.inf
-        self._numbers: dict[int, int] = {}  # of requests, by their streams
         self._arriving: tuple[int, SegmentRequest, Received] | None = None  # on which stream
 
     def connected(self, now: int) -> None:
@@ -293,14 +292,10 @@ class VideoClient(Client):
         self._connected = True
         self.on_time(now)
 
-    def number(self, stream: int) -> int:
-        """Return the number of the request on a stream, from 0 on."""
-        return self._numbers[stream]
-
     def headers(self, stream: int, status: int, now: int) -> None:
         """Check the status, and note that the answer has begun."""
         super().headers(stream, status, now)
-        self._player.first_byte(self._numbers[stream], now)
+        self._player.first_byte(self._request_numbers[stream], now)
 
     def data(self, stream: int, data: bytes, now: int) -> None:
         """Take a piece of an answer that arrived, and check its bytes.
@@ -375,5 +370,5 @@ class VideoClient(Client):
 
     def _ask(self, request: SegmentRequest) -> None:
         stream = self._connection.request("GET", f"/bytes/{request.size_bytes}")
-        self._numbers[stream] = request.number
+        self._request_numbers[stream] = request.number
         self._arriving = stream, request, Received()

@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -53,9 +54,11 @@ class CommandRunner(KernelTcpRunner):
 
     def _in_guest(self, facts: FlowFacts) -> GuestFlow:
         command = _command_of(facts.workload)
-        several = len(facts.client_addresses) > 1
-        changes = EndpointChanges(facts) if several else None
-        return ProgramsFlow(self, facts, changes=changes, ready_port=command.server_ready)
+        make = partial(ProgramsFlow, self, facts, ready_port=command.server_ready)
+        if len(facts.client_addresses) == 1:
+            return make()
+        changes = EndpointChanges(facts)
+        return make(changes=changes.orders(), note=changes.note)
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """Return the server's words, none when there is no server."""

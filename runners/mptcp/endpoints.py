@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -199,15 +199,17 @@ def _device_of(host: Host, address: str) -> str:
 def path_details(transfer: Transfer, subflows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return each subflow as a path, with its addresses."""
     return [
-        PathReport(
-            leg=_leg(transfer, subflow),
-            opened_s=_since_begin(transfer, subflow["opened_ns"]),
-            closed_s=subflow["closed_ns"] and _since_begin(transfer, subflow["closed_ns"]),
-            bytes_sent=subflow["bytes_sent"],
-            bytes_received=subflow["bytes_received"],
-            packets_sent=subflow["segments_sent"],
-            packets_lost=subflow["retransmissions"],
-        ).values()
+        asdict(
+            PathReport(
+                leg=_leg(transfer, subflow),
+                opened_s=_since_begin(transfer, subflow["opened_ns"]),
+                closed_s=subflow["closed_ns"] and _since_begin(transfer, subflow["closed_ns"]),
+                bytes_sent=subflow["bytes_sent"],
+                bytes_received=subflow["bytes_received"],
+                packets_sent=subflow["segments_sent"],
+                packets_lost=subflow["retransmissions"],
+            )
+        )
         | {name: subflow[name] for name in ("local", "remote")}
         for subflow in subflows
     ]

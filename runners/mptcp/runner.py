@@ -177,7 +177,9 @@ class MptcpRunner(TcpRunner):
         if is_of_agent(facts.workload):
             return MptcpFlow(self, facts)
         changes = EndpointChanges(facts)
-        return ProgramsFlow(self, facts, changes=changes, ready_port=facts.port)
+        return ProgramsFlow(
+            self, facts, changes=changes.orders(), note=changes.note, ready_port=facts.port
+        )
 
     def options_obstacle(self, options: Mapping[str, Any], *, virtual: bool) -> str | None:
         """Return that the kernel lacks the packet scheduler, with those that it has."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from minitopo_dc.fields import PathPlan
@@ -172,7 +172,7 @@ class PathLog:
 
     def reports(self) -> list[dict[str, Any]]:
         """Return the report of each path, in the order in which they were opened."""
-        return [self._known[path_id].values() for path_id in sorted(self._known)]
+        return [asdict(self._known[path_id]) for path_id in sorted(self._known)]
 
     def _sample(self, path: PathStatistics, time_s: float) -> PathSample | None:
         leg = self._legs.get(path.remote[0])

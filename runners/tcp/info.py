@@ -28,6 +28,7 @@ from minitopo_dc.runners.processes.kernel_socket import (
     subflow,
     subflows,
 )
+from minitopo_dc.units import NS_PER_S
 
 FILE = "tcp-info.csv"
 INTERVAL_S = 0.01
@@ -167,7 +168,6 @@ def _sample(time_ns: int, subflow: Subflow) -> dict[str, Any]:
     return {"time_ns": time_ns, **values, "packets_lost": subflow.retransmissions}
 
 
-SAMPLE_S = 0.1
 DELIVERY_S = 0.01
 """How often to look whether the last bytes were acknowledged. It delays nothing but the report."""
 
@@ -187,7 +187,7 @@ class TcpWatch:
         self._peer = peer
         self._connection = connection
         self._info = info
-        self._interval_s = SAMPLE_S if info is None else INTERVAL_S
+        self._interval_s = SAMPLE_NS / NS_PER_S if info is None else INTERVAL_S
         self._kind = _kind(connection)
         self._history = SubflowHistory(samples=self._kind["multipath"])
         self._open_requests = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -158,5 +158,5 @@ def test_a_file_of_paths_has_a_row_per_flow_path_and_sample(tmp_path: Path) -> N
 
 def test_a_leg_that_was_opened_twice_has_carried_what_both_paths_did() -> None:
     paths = [PathReport(1, 0.1, 2.0, 500), PathReport(2, 1.0, None, 30), PathReport(1, 3, None, 8)]
-    details = {"paths": [path.values() for path in paths]}
+    details = {"paths": [asdict(path) for path in paths]}
     assert bytes_of_legs(details, 3) == [508, 30, 0]
