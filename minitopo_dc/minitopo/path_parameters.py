@@ -17,13 +17,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 from minitopo_dc.fields import (
     ACTIONS,
-    PathAction,
     PathChange,
     PathChangeError,
+    PathEvent,
     PathSchedule,
     SettingsError,
 )
@@ -203,20 +203,12 @@ def outages(line: Line) -> tuple[tuple[float, float], ...]:
 
 
 PATH_AT = "pathAt_"
+_AT_BEGIN = ("open", "abandon")
+"""Actions that say, at 0 s, whether a path is there at the beginning."""
 
 
-class PathLine(NamedTuple):
-    """One change of a path, and the line that describes it."""
-
-    line: Line
-    path: int
-    at_s: float
-    action: PathAction
-
-    @property
-    def is_initial(self) -> bool:
-        """Return whether it says that a path is there, or is not, at the beginning."""
-        return self.at_s == 0 and self.action in ("open", "abandon")
+PathLine = tuple[Line, PathEvent]
+"""One change of a path, whose leg is numbered from 1, and the line that describes it."""
 
 
 def read_path_lines(lines: Sequence[Line], paths: int) -> tuple[Line, PathSchedule] | None:
@@ -232,20 +224,21 @@ def read_path_lines(lines: Sequence[Line], paths: int) -> tuple[Line, PathSchedu
     if not lines:
         return None
     changes = [_change(line, paths) for line in lines]
-    of_path: dict[int, list[PathLine]] = {}
-    for change in changes:
-        of_path.setdefault(change.path, []).append(change)
-    for own in of_path.values():
-        for before, change in pairwise(own):
-            check_later(change.line, change.at_s, before.at_s)
-    first = {path: own[0] for path, own in of_path.items()}
-    later = [change for change in changes if not change.is_initial]
+    first: dict[int, PathEvent] = {}
+    latest: dict[int, PathEvent] = {}
+    for line, event in changes:
+        if event.leg in latest:
+            check_later(line, event.at_s, latest[event.leg].at_s)
+        first.setdefault(event.leg, event)
+        latest[event.leg] = event
+    at_begin = [event for _, event in changes if event.at_s == 0 and event.action in _AT_BEGIN]
     # Of changes at the same time, openings come first.
-    later.sort(key=lambda change: (change.at_s, change.action != "open", change.line.number))
+    later = [change for change in changes if change[1] not in at_begin]
+    later.sort(key=lambda change: (change[1].at_s, change[1].action != "open"))
     # At 0 s there are the paths opened then, in the file's order, and those without such a line.
-    opened = [path for path, own in first.items() if own.is_initial and own.action == "open"]
-    absent = [path for path, own in first.items() if own.is_initial or own.action == "open"]
-    initial = [*opened, *(path for path in range(paths) if path not in absent)]
+    opened = [event.leg for event in at_begin if event.action == "open"]
+    absent = [leg for leg, own in first.items() if own in at_begin or own.action == "open"]
+    initial = [*opened, *(leg for leg in range(1, paths + 1) if leg not in absent)]
     return lines[0], _schedule(lines[0], initial, later, paths)
 
 
@@ -263,7 +256,8 @@ def _change(line: Line, paths: int) -> PathLine:
     if path >= paths:
         raise line.error(f"there is no path_c2r_{path}; allowed: pathAt_c2r_0 to {paths - 1}")
     readers = {"seconds": number(0, LONGEST_S), "action": word(*ACTIONS)}
-    return PathLine(line, path, *fields(line, readers, 2).values())
+    at_s, action = fields(line, readers, 2).values()
+    return line, PathEvent(at_s, action, path + 1)
 
 
 def _schedule(
@@ -271,16 +265,16 @@ def _schedule(
 ) -> PathSchedule:
     if not initial:
         raise line.error("no path is there at 0 s; write 0,open for one of them")
-    changes = ({"at_s": change.at_s, change.action: change.path + 1} for change in later)
+    changes = ({"at_s": event.at_s, event.action: event.leg} for _, event in later)
     schedule = PathSchedule(
-        initial=tuple(path + 1 for path in initial),
+        initial=tuple(initial),
         schedule=tuple(PathChange.check(change, "pathAt") for change in changes),
         each_carries=False,  # at any time a link may have next to no capacity
     )
     try:
         schedule.plan(paths)
     except PathChangeError as error:
-        raise later[error.number].line.error(f"{error.reason} (leg 1 is path_c2r_0)") from None
+        raise later[error.number][0].error(f"{error.reason} (leg 1 is path_c2r_0)") from None
     except SettingsError as error:
         raise line.error(str(error)) from None
     return schedule
