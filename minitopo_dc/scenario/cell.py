@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from minitopo_dc.fields.base import FilePath, LeftOut, Settings
-from minitopo_dc.fields.ranges import Megabytes, Moment, MomentAbove, Number, Rate, Seconds, within
+from minitopo_dc.fields.ranges import Megabytes, Number, Rate, Seconds, within
 from minitopo_dc.link.background import (
     Background,
     Load,
@@ -22,6 +21,7 @@ from minitopo_dc.link.background import (
 from minitopo_dc.link.cell import Cell
 from minitopo_dc.link.cell_scheduler import CellScheduler, make_scheduler
 from minitopo_dc.link.rlc.parameters import SLOT_NS
+from minitopo_dc.scenario.change import Outage, check_order
 from minitopo_dc.scenario.layer2 import SlotMs
 from minitopo_dc.scenario.leg import LegDirection, MakeLeg, Parameters
 from minitopo_dc.trace import DEFAULT_COLUMN
@@ -50,7 +50,7 @@ class BackgroundSettings(Settings):
     users: Annotated[int, *within(1, MAX_USERS)] = 1
     priority: LeftOut[Priority] = 1
     """1 is served first; of the scheduler `priority`."""
-    times_s: LeftOut[tuple[tuple[Moment, MomentAbove], ...]] = ()
+    times_s: LeftOut[tuple[Outage, ...]] = ()
     """Of `full`: when they are active, [[from, to], ...] in s after the start; none: always."""
     on_s: LeftOut[Seconds | None] = None
     """Of `on-off`: the mean of active periods, exponential."""
@@ -74,9 +74,7 @@ class BackgroundSettings(Settings):
             for name in names:
                 if getattr(self, name) and kind != self.kind:
                     raise ValueError(f"{name}: only kind {kind} has it, not {self.kind}")
-        moments = [moment for period in self.times_s for moment in period]
-        if any(later <= earlier for earlier, later in pairwise(moments)):
-            raise ValueError("times_s must be [from, to] pairs in ascending order")
+        check_order("times_s", self.times_s)
         return self
 
     def build(self, seed: str) -> Iterator[Background]:

@@ -9,6 +9,7 @@ has detected it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -121,6 +122,21 @@ class HandoverSettings(Settings):
 
 Outage = tuple[Moment, MomentAbove]
 """From and to, in s after the start of the transfer."""
+
+
+def check_order(where: str, periods: tuple[Outage, ...]) -> None:
+    """Refuse periods that overlap, touch or do not ascend, with a ValueError."""
+    for begin, end in periods:
+        if begin >= end:
+            raise ValueError(f"{where}: [{begin:g}, {end:g}] ends before it begins")
+    for earlier, later in pairwise(periods):
+        if later[0] <= earlier[1]:
+            raise ValueError(
+                f"{where}: [{later[0]:g}, {later[1]:g}] must begin after "
+                f"[{earlier[0]:g}, {earlier[1]:g}] has ended"
+            )
+
+
 Procedure = Literal["pscell_change", "scg_failure", "mcg_failure", "scg_addition"]
 T310_MS = 1000.0
 """From out-of-sync to radio link failure (TS 38.331, clause 9.2.3)."""

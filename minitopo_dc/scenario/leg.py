@@ -25,7 +25,6 @@ from minitopo_dc.fields.ranges import (
     Milliseconds,
     MillisecondsAbove,
     Moment,
-    MomentAbove,
     Percent,
     Probability,
     Rate,
@@ -51,7 +50,7 @@ from minitopo_dc.link import (
 )
 from minitopo_dc.link.discipline import DROP_TAIL, QueueDiscipline, make_discipline
 from minitopo_dc.pdcp.transmitting.flow_control import PDU_BYTES
-from minitopo_dc.scenario.change import LegChange, changing_capacity
+from minitopo_dc.scenario.change import LegChange, Outage, changing_capacity, check_order
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
 from minitopo_dc.trace.delays import DelayIs, read_delays
@@ -204,7 +203,7 @@ class LegDirection(Settings):
     mtu_icmp: LeftOut[bool] = False
     """Whether their senders are told (RFC 1191, RFC 8201), or the leg is a black hole (RFC 2923,
     section 2.1)."""
-    outages: tuple[tuple[Moment, MomentAbove], ...] = ()
+    outages: tuple[Outage, ...] = ()
     """When the leg is down, in s after the start of the transfer: [[from, to], ...]."""
     changes: tuple[LegChange, ...] = ()
     """Changes of the leg from some moments on, in ascending order."""
@@ -266,9 +265,7 @@ class LegDirection(Settings):
 
     @model_validator(mode="after")
     def _check_changes(self) -> Self:
-        moments = [moment for outage in self.outages for moment in outage]
-        if moments != sorted(set(moments)):
-            raise ValueError("outages must be [from, to] pairs in ascending order")
+        check_order("outages", self.outages)
         for earlier, later in pairwise(self.changes):
             if round(later.at_s * NS_PER_S) <= round(earlier.at_s * NS_PER_S):
                 raise ValueError(f"changes: at_s {later.at_s:g} must be after {earlier.at_s:g}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from inspect import Parameter, Signature
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, get_args
 
 from pydantic import ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
@@ -21,7 +20,7 @@ from minitopo_dc.fields.base import (
 )
 from minitopo_dc.fields.ranges import UPLINK_MBPS, Direction
 from minitopo_dc.scenario.carriers import carrier
-from minitopo_dc.scenario.change import Outage
+from minitopo_dc.scenario.change import Outage, check_order
 from minitopo_dc.scenario.layer2 import WifiSettings
 from minitopo_dc.scenario.leg import DirectionFields, DirectionOnly, LegDirection, NoTraceError
 from minitopo_dc.units import NS_PER_S
@@ -150,10 +149,10 @@ class Leg(Settings):
 
     @model_validator(mode="after")
     def _check_outages(self) -> Self:
-        _check_order("outages", self.outages)
+        check_order("outages", self.outages)
         for name, own in (("downlink", self.downlink), ("uplink", self.uplink)):
             if self.outages and own.outages:
-                _check_order(f"outages and {name}.outages", _in_order(self.outages, own.outages))
+                check_order(f"outages and {name}.outages", _in_order(self.outages, own.outages))
         return self
 
     def direction(self, name: Direction) -> LegDirection:
@@ -379,18 +378,6 @@ def _medium(given: Any) -> dict[str, WifiSettings]:
 
 def _in_order(*outages: tuple[Outage, ...]) -> tuple[Outage, ...]:
     return tuple(sorted(outage for several in outages for outage in several))
-
-
-def _check_order(where: str, outages: tuple[Outage, ...]) -> None:
-    for begin, end in outages:
-        if begin >= end:
-            raise ValueError(f"{where}: [{begin:g}, {end:g}] ends before it begins")
-    for earlier, later in pairwise(outages):
-        if later[0] <= earlier[1]:
-            raise ValueError(
-                f"{where}: [{later[0]:g}, {later[1]:g}] must begin after "
-                f"[{earlier[0]:g}, {earlier[1]:g}] has ended"
-            )
 
 
 def nr(band: str = "n78", bandwidth_mhz: int = 100, **others: Any) -> Leg:

@@ -133,7 +133,7 @@ OF_BEARERS = [
 REORDERS = radio(reorder=True)
 OF_LEGS = [
     (radio(trace="x"), "exactly one of"),
-    (radio(outages=[[2, 1]]), "ascending"),
+    (radio(outages=[[2, 1]]), r"downlink: outages: \[2, 1\] ends before it begins"),
     (radio(loss_percent=101), "loss_percent"),
     (leg(**LEG, outages=[[2, 1]]), r"legs.1: outages: \[2, 1\] ends before it begins"),
     (leg(**LEG, outages=[[5, 6], [1, 2]]), r"legs.1: outages: \[1, 2\] must begin after \[5, 6\]"),
@@ -220,7 +220,7 @@ OF_CELLS = [
     (cell(priorities=[1, 2]), "priorities: 2 for 1 legs; allowed: one each"),
     (cell({"kind": "on-off", "rate_mbps": 1, "on_s": 1}), "kind on-off: needs off_s"),
     (cell(FULL | {"on_s": 1}), "on_s: only kind on-off has it, not full"),
-    (cell(FULL | {"times_s": [[2, 1]]}), "times_s must be .from, to. pairs in ascending"),
+    (cell(FULL | {"times_s": [[2, 1]]}), r"times_s: \[2, 1\] ends before it begins"),
     (cell(FULL | {"users": 0}), "users: 0; allowed: 1 to 1,000"),
     (cell(FULL | {"kind": "bursty"}), "kind: .*'full', 'on-off', 'poisson' or 'trace'"),
     (rlc(slot_ms=0.5) | cell(legs=[2]), "rlc.slot_ms 0.5; allowed: the cell's slot_ms, 1"),
