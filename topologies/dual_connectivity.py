@@ -76,6 +76,11 @@ class DualConnectivity:
         **pdcp: Any,
     ) -> None:
         """Set both hosts up and start their elements; see `addDualConnectivity`."""
+        if not isinstance(uplink_pdcp, (Mapping, type(None))):
+            words = "allowed are dictionaries of PDCP's fields"
+            raise TopologyError(f"uplink_pdcp={uplink_pdcp!r:.80}: {words}")
+        down = in_json(pdcp)
+        up = down if uplink_pdcp is None else in_json(uplink_pdcp)
         self.gnb, self.ue = gnb, ue
         self._elements: list[NodeElement] = []
         self._run: Registered | None = None
@@ -90,8 +95,6 @@ class DualConnectivity:
             if getattr(node, "dual_connectivity", None) is not None:
                 raise TopologyError(f"{node.name}: has Dual Connectivity already")
         self.legs = make_legs(find_legs(gnb, ue) if ends is None else _named(gnb, ue, ends), legs)
-        down = _fields(pdcp)
-        up = down if uplink_pdcp is None else _fields(uplink_pdcp, "uplink_pdcp")
         one = ONE_LEG | {"ratio": [1, *[0] * (len(self.legs) - 1)]}
         bearers = Bearers(
             down, up if split_uplink else one, _plugins(plugins), 1 if seed is None else seed
@@ -293,17 +296,6 @@ def make_legs(
         )
         for number, (pair, leg) in enumerate(zip(pairs, legs), start=1)  # noqa: B905
     ]
-
-
-def _fields(pdcp: Any, name: str = "") -> dict[str, Any]:
-    """Return PDCP's fields as an element's file has them.
-
-    Raises:
-        TopologyError: it is no dictionary, or a field's value is of no file.
-    """
-    if not isinstance(pdcp, Mapping):
-        raise TopologyError(f"{name}={pdcp!r:.80}: allowed are dictionaries of PDCP's fields")
-    return in_json(pdcp)
 
 
 def _plugins(given: Any) -> list[str]:

@@ -318,7 +318,13 @@ def _transport_block(bandwidth_mhz: int, mcs: int, of: SlotsOf) -> int:
 NAMES: Final = re.compile(r"(lte|nr-fdd|nr-tdd|nr-mmwave)-([0-9]{1,4})")
 KINDS: Final = ("lte-", "nr-")
 """How names of carriers begin."""
-BANDS: Final = {"nr-fdd": "n1", "nr-tdd": "n78", "nr-mmwave": "n258"}
+BANDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "lte": {"kind": "lte"},
+    "nr-fdd": {"kind": "nr", "band": "n1"},
+    "nr-tdd": {"kind": "nr", "band": "n78"},
+    "nr-mmwave": {"kind": "nr", "band": "n258"},
+}
+"""The fields that a name stands for, beside the width."""
 ALLOWED: Final = "lte-MHZ, nr-fdd-MHZ (n1), nr-tdd-MHZ (n78), nr-mmwave-MHZ (n258)"
 SATELLITE: Final = {"delay_ms": 25, "jitter_ms": 3, "loss_percent": 0.4, "queue_packets": 1000}
 """Starlink in Belgium, 2022: round trips of 50 ms in the median (Michel et al., IMC 2022). The rest
@@ -346,7 +352,9 @@ def carrier(given: object) -> NrCarrier | LteCarrier:
         ValueError: there is none; the message is one line that says what is allowed.
     """
     if isinstance(given, str):
-        return _named(given)
+        if (match := NAMES.fullmatch(given)) is None:
+            raise ValueError(f"{quoted(given)}; allowed: {ALLOWED}")
+        given = {**BANDS[match[1]], "bandwidth_mhz": int(match[2])}
     kinds: dict[Any, type[NrCarrier | LteCarrier]] = {"nr": NrCarrier, "lte": LteCarrier}
     kind = given.get("kind") if isinstance(given, Mapping) else None
     if kind not in kinds:
@@ -355,16 +363,6 @@ def carrier(given: object) -> NrCarrier | LteCarrier:
         return kinds[kind].model_validate(given)
     except ValidationError as error:
         raise ValueError(describe(error, str(kind), kinds[kind]).replace("\n", "; ")) from None
-
-
-def _named(name: str) -> NrCarrier | LteCarrier:
-    match = NAMES.fullmatch(name)
-    if match is None:
-        raise ValueError(f"{quoted(name)}; allowed: {ALLOWED}")
-    kind, width = match[1], int(match[2])
-    if kind == "lte":
-        return carrier({"kind": "lte", "bandwidth_mhz": width})
-    return carrier({"kind": "nr", "band": BANDS[kind], "bandwidth_mhz": width})
 
 
 SOURCES: Final[Mapping[str, str]] = {

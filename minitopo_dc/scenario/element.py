@@ -22,7 +22,6 @@ from minitopo_dc.scenario.leg import LegDirection, MakeLeg
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.units import UNLIMITED, QueueLimit
 
-"""Of a queue, in packets and in bytes."""
 READY = "ready"
 """The line an element prints once packets reach it."""
 
@@ -82,11 +81,16 @@ class OtherDirection(Settings):
     radio: LegDirection
 
 
-class ElementLeg(Settings):
-    """The direction of a leg that leaves this host through `interface`."""
+class WireLeg(Settings):
+    """A leg through `interface` that the element does not emulate: packets go on at once."""
 
     leg: LegNumber
     interface: Interface
+
+
+class ElementLeg(WireLeg):
+    """The direction of a leg that leaves this host through `interface`."""
+
     radio: LegDirection
     seed: str
     """Seeds the losses and the jitter of this direction."""
@@ -122,13 +126,6 @@ class ElementCell(Settings):
     cell: CellSettings
     seed: str
     """Seeds its background users."""
-
-
-class WireLeg(Settings):
-    """A leg through `interface` that the element does not emulate: packets go on at once."""
-
-    leg: LegNumber
-    interface: Interface
 
 
 class NextHop(Settings):
@@ -307,7 +304,7 @@ class ElementSettings(Settings):
         return next(leg.interface for leg in self._all_legs if leg.leg == number)
 
     @property
-    def _all_legs(self) -> tuple[ElementLeg | WireLeg, ...]:
+    def _all_legs(self) -> tuple[WireLeg, ...]:
         return (*self.legs, *self.wires)
 
     def buffer_limit(self, bearer: TransmitBearer) -> QueueLimit:

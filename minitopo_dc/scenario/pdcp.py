@@ -349,13 +349,10 @@ class Pdcp(Settings):
             if self.data_recovery
             else None,
             failures=failures,
-            mark_above=self.mark_above_ns,
+            mark_above=None
+            if self.mark_above_ms is None
+            else round(self.mark_above_ms * NS_PER_MS),
         )
-
-    @property
-    def mark_above_ns(self) -> int | None:
-        """Return `mark_above_ms` in ns, None for none."""
-        return None if self.mark_above_ms is None else round(self.mark_above_ms * NS_PER_MS)
 
     def sdus_wait(self, policy: SplitPolicy) -> bool:
         """Return whether SDUs wait at the node that splits until a leg takes them.

@@ -19,12 +19,9 @@ from minitopo_dc.scenario import Scenario, addresses
 from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.topologies import two_path
 from minitopo_dc.topologies.bearer_end import BearerEnd, Bearers
-from minitopo_dc.topologies.dual_connectivity import (
-    _fields,
-    find_legs,
-    make_legs,
-)
+from minitopo_dc.topologies.dual_connectivity import DualConnectivity, find_legs, make_legs
 from minitopo_dc.topologies.element_process import TopologyError
+from minitopo_dc.topologies.radio_link import in_json
 from minitopo_dc.topologies.two_path import ManyClients, TwoPath
 
 BATCH = Bearers({"split": "batch"}, {"split": "batch"})
@@ -173,14 +170,15 @@ def test_mn_words_that_do_not_fit_are_named(options: dict[str, Any], words: str)
 
 
 def test_fields_of_pdcp_reach_an_element_s_file_or_are_refused_by_name() -> None:
-    assert json.dumps(_fields({"batch": numpy.int64(4), "ratio": numpy.array([2, 1])})) == (
+    assert json.dumps(in_json({"batch": numpy.int64(4), "ratio": numpy.array([2, 1])})) == (
         '{"batch": 4, "ratio": [2, 1]}'
     )
-    assert _fields({"report_ms": None}) == {"report_ms": None}
+    assert in_json({"report_ms": None}) == {"report_ms": None}
     with pytest.raises(TopologyError, match=r"batch=<object"):
-        _fields({"batch": object()})
+        in_json({"batch": object()})
+    number: Any = 5
     with pytest.raises(TopologyError, match="uplink_pdcp=5: "):
-        _fields(5, "uplink_pdcp")
+        DualConnectivity(Host("gnb"), Host("ue"), uplink_pdcp=number)
 
 
 ANY_VALUE = st.one_of(
