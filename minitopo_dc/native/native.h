@@ -4,7 +4,16 @@
 
 enum { MAX_LEGS = 16, WAITING_BUCKETS = 24 };
 
-/* Legs. */
+/* A packet as legs and PDCP know it: a pointer that they hand on. Who made it says how it is shared. */
+typedef struct {
+    void (*keep)(void *packet);    /* one more has it */
+    void (*release)(void *packet); /* one less has it */
+    int (*ecn)(const void *packet); /* its code point, by `link/link.h` */
+    /* Set Congestion Experienced; the packet that has it then: another one where several have it. */
+    void *(*mark)(void *packet);
+} packet_hooks;
+
+/* Legs and transmitting entities begin with the hooks of their packets, which who drives them sets. */
 
 typedef struct leg leg;
 typedef struct capacity capacity;
@@ -98,12 +107,10 @@ typedef struct {
 enum { LEG_REFUSED, LEG_LOST, LEG_TAKEN };
 
 /* LEG_REFUSED: the leg does not have it, and it may be another one, with a mark. LEG_LOST: it has, and will release
- * it. */
+ * it. So it does with what is LEG_TAKEN and will not come. */
 int leg_push(leg *self, carried *what, int size, int64_t now);
 /* The next one that has arrived by `now`; 0: there is none. */
 int leg_poll(leg *self, int64_t now, carried *what);
-/* The next one that was LEG_TAKEN and will not come; 0: there is none. */
-int leg_dropped(leg *self, carried *what);
 
 /* The receiving PDCP entity. */
 
@@ -214,8 +221,6 @@ int transmit_push(transmit *self, void *sdu, int size, int64_t now);
 void transmit_settle(transmit *self, int64_t now);
 /* The next PDU, which has a share of its SDU; 0: there is none. */
 int transmit_poll(transmit *self, pdu *what);
-/* The next SDU that is not sent, where nobody releases it; 0: there is none. */
-int transmit_dropped(transmit *self, void **sdu);
 /* The highest COUNT plus 1 that any leg was given. */
 int64_t transmit_next_count(const transmit *self);
 /* A report came: 0 if it is made use of, 1: stale, 2: of COUNTs that were not sent. */

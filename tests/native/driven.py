@@ -1,14 +1,18 @@
-"""Parts of the native core by themselves, driven packet by packet: packets are numbers."""
+"""Parts of the native core by themselves, driven packet by packet: packets are numbers.
+
+The last bits of a number are its code point.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.library import from_c_time, library
+from minitopo_dc.native.library import disown, from_c_time, library
 from minitopo_dc.native.pdcp import NativeReceiver, NativeTransmitter
 from minitopo_dc.pdcp import Pdu, ReceiveStatistics
 
@@ -31,21 +35,75 @@ def numbers_of(following: Callable[[Any], int], kind: str = "void *[1]") -> list
     return numbers
 
 
+class Hooks:
+    """Who has the packets of a leg or an entity, by its hooks, and those that nobody has."""
+
+    def __init__(self) -> None:
+        self.shares: Counter[int] = Counter()
+        self.released: list[int] = []
+        ffi = library().ffi
+        does = {
+            "keep": self._keep,
+            "release": self._release,
+            "ecn": lambda packet: number_of(packet) & 3,
+            "mark": lambda packet: pointer_of(number_of(packet) | 3),
+        }
+        members = ffi.typeof("packet_hooks").fields
+        self._functions = [ffi.callback(member.type, does[name]) for name, member in members]
+
+    def _keep(self, packet: Any) -> None:
+        self.shares[number_of(packet)] += 1
+
+    def _release(self, packet: Any) -> None:
+        number = number_of(packet)
+        if self.shares[number]:
+            self.shares[number] -= 1
+        else:
+            self.released.append(number)
+
+    def of(self, made: Any, free: Callable[[Any], None]) -> Any:
+        """Return a part of C's with these hooks, which live as long."""
+        ffi = library().ffi
+        ffi.cast("packet_hooks *", made)[0] = self._functions
+        disown(made)
+        return ffi.gc(made, partial(self._end, free))
+
+    def _end(self, free: Callable[[Any], None], made: Any) -> None:
+        free(made)  # which calls the hooks
+
+    def take(self) -> list[int]:
+        """Return the packets that nobody has any more, since the last call."""
+        taken, self.released = self.released, []
+        return taken
+
+
 class DrivenLeg(NativeLeg):
     """A leg with the interface of any leg."""
+
+    def __init__(self, *args: Any, **fields: Any) -> None:
+        super().__init__(*args, **fields)
+        self._hooks = Hooks()
+        self.pointer = self._hooks.of(self.pointer, self._lib.leg_free)
+        self._lost: set[int] = set()
 
     def push(self, packet: int, size: int, now: int) -> bool:
         """Take a packet; return False if it is known never to come out."""
         carried = self._ffi.new("carried *", (pointer_of(packet), -1))
-        return bool(self._lib.leg_push(self.pointer, carried, size, now) == self._lib.LEG_TAKEN)
+        became = self._lib.leg_push(self.pointer, carried, size, now)
+        if became == self._lib.LEG_LOST:
+            self._lost.add(packet | 3)  # it may be marked yet
+        return bool(became == self._lib.LEG_TAKEN)
 
     def poll(self, now: int) -> list[int]:
         """Return all that has arrived at the other end by `now`, in order of arrival."""
         return numbers_of(partial(self._lib.leg_poll, self.pointer, now), "carried *")
 
     def dropped(self) -> list[int]:
-        """Return packets promised by :meth:`push` that will not come, since the last call."""
-        return numbers_of(partial(self._lib.leg_dropped, self.pointer), "carried *")
+        """Return packets promised by :meth:`push` that will not come, since the last call.
+
+        In C a poll makes them known.
+        """
+        return [packet for packet in self._hooks.take() if packet | 3 not in self._lost]
 
     def next_timeout(self) -> int | None:
         """Return when to poll next (ns), or None if nothing is under way."""
@@ -126,6 +184,8 @@ class DrivenTransmitter(NativeTransmitter):
 
     def __init__(self, *args: Any, **fields: Any) -> None:
         super().__init__(*args, **fields)
+        self._hooks = Hooks()
+        self.pointer = self._hooks.of(self.pointer, self._lib.transmit_free)
         self._error: BaseException | None = None
         if self.asked is not None:
             self.asked.fail = self._keep
@@ -140,6 +200,8 @@ class DrivenTransmitter(NativeTransmitter):
             PolicyError: the policy raised an error, or named a leg that does not exist.
         """
         taken = bool(self._lib.transmit_push(self.pointer, pointer_of(sdu), size, now))
+        if not taken:
+            self._hooks.released.pop()
         self._raise()
         return taken
 
@@ -155,7 +217,7 @@ class DrivenTransmitter(NativeTransmitter):
 
     def dropped(self) -> list[int]:
         """Return the SDUs, since the last call, that are not sent."""
-        return numbers_of(partial(self._lib.transmit_dropped, self.pointer))
+        return self._hooks.take()
 
     def next_timeout(self) -> int | None:
         """Return when to poll again (ns), as of the last poll."""

@@ -204,5 +204,10 @@ def shown(leg: Any, now: int) -> tuple[Any, ...]:
         *(leg.is_up, leg.mean_delay_ns, leg.backlog_bytes(now=now), leg.joined_packets),
         *(leg.has_room(now=now, size=1500), leg.served_packets(now=now), leg.rate_bps(now=now)),
         *(leg.service_end(now=now), leg.drain_ns(now=now, more=700), leg.next_timeout()),
-        *(leg.statistics(), leg.dropped()),
+        leg.statistics(),
     )
+
+
+def polled(leg: Any, now: int) -> tuple[list[Any], list[Any]]:
+    """What arrived at its other end by `now`, and what was dropped since the last call."""
+    return leg.poll(now), leg.dropped()

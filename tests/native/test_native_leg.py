@@ -38,6 +38,7 @@ from tests.native.legs import (
     delays,
     losses,
     pairs_of_legs,
+    polled,
     rlcs,
     shown,
 )
@@ -85,7 +86,7 @@ def test_a_leg_does_what_its_twin_does(
         elif what == "poll":
             moment = python.next_timeout()
             now = max(now, moment) if moment is not None and moment < 2**61 else now
-            assert native.poll(now) == python.poll(now)
+            assert polled(native, now) == polled(python, now)
         else:
             change(data, pair, now)
         assert shown(native, now) == shown(python, now)
@@ -114,7 +115,7 @@ def test_both_directions_of_a_leg_do_what_their_twins_do(
         if data.draw(st.booleans()):
             assert len({pair[way].push(number, size, now) for pair in legs}) == 1
         else:
-            arrived = [pair[way].poll(now) for pair in legs]
+            arrived = [polled(pair[way], now) for pair in legs]
             assert arrived[0] == arrived[1]
         seen = [shown(pair[way], now) for pair in legs]
         assert seen[0] == seen[1]
@@ -133,7 +134,7 @@ def test_a_long_run_draws_the_same_delays_and_losses(delay: NormalDelay | Unifor
         now = number * 600_000
         pushed, arrived = (
             [leg.push(number, 1500, now) for leg in legs],
-            [leg.poll(now) for leg in legs],
+            [polled(leg, now) for leg in legs],
         )
         assert pushed[0] == pushed[1]
         assert arrived[0] == arrived[1]
@@ -160,11 +161,11 @@ def test_a_busy_leg_with_rlc_does_what_its_twin_does(mode: RlcMode, in_order: bo
     ]
     for number in range(1000):
         now, size = number * MS, draws.choice((40, 300, 1500))
-        assert len({leg.push(number, size, now) for leg in legs}) == 1
+        assert len({leg.push(4 * number, size, now) for leg in legs}) == 1
         for leg in legs:
             leg.set_up(number % 100 > 50, now)  # down for longer than discardTimer
         while (due := legs[0].next_timeout()) is not None and due <= now:
-            arrived = [leg.poll(now) for leg in legs]
+            arrived = [polled(leg, now) for leg in legs]
             assert arrived[0] == arrived[1]
         states = [shown(leg, now) for leg in legs]
         assert states[0] == states[1]
@@ -184,8 +185,7 @@ def test_a_full_queue_of_a_discipline_does_what_its_twin_does(discipline: QueueD
     for index in range(2000):
         now, number = index * MS * 2 // 3, 4 * index + index % 4
         assert python.push(Numbered(number), 1500, now) == native.push(number, 1500, now)
-        assert python.poll(now) == native.poll(now)
-        assert python.dropped() == native.dropped()
+        assert polled(python, now) == polled(native, now)
         assert python.next_timeout() == native.next_timeout()
     seen = python.statistics()
     assert native.statistics() == seen

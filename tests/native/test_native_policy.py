@@ -21,7 +21,7 @@ from minitopo_dc.pdcp import (
 )
 from tests.native.driven import DrivenLeg, DrivenTransmitter
 from tests.native.extension import EXAMPLES, needs_native
-from tests.native.legs import MS
+from tests.native.legs import MS, polled
 from tests.native.test_native_transmit import Bearer, controls, on_both_cores, some_report
 
 pytestmark = needs_native
@@ -96,7 +96,7 @@ def test_a_policy_sees_and_does_on_the_native_core_what_it_does_on_the_other(
             python.entity.feedback.push(report, now)
             native.entity.feedback.push(report, now)
         for python_leg, native_leg in zip(python.legs, native.legs, strict=True):
-            assert native_leg.poll(now) == python_leg.poll(now)
+            assert polled(native_leg, now) == polled(python_leg, now)
         size = data.draw(st.integers(20, 1500)) if what == "p" else None
         found = step(native, sdu, size, now)
         assert found == step(python, sdu, size, now)

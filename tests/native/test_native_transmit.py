@@ -35,7 +35,7 @@ from minitopo_dc.pdcp.report import encode_report
 from minitopo_dc.units import QueueLimit
 from tests.native.driven import DrivenLeg, DrivenTransmitter
 from tests.native.extension import EXAMPLES, needs_native
-from tests.native.legs import MS, Numbered, capacities, shown
+from tests.native.legs import MS, Numbered, capacities, polled, shown
 
 pytestmark = needs_native
 TWINS = ("batch", "duplicate", "least-delay", "proportional")
@@ -177,7 +177,7 @@ def test_an_entity_does_what_its_twin_does(
             for bearer in pair:
                 bearer.entity.feedback.push(report, now)
         for python_leg, native_leg in zip(python.legs, native.legs, strict=True):
-            assert native_leg.poll(now) == python_leg.poll(now)
+            assert polled(native_leg, now) == polled(python_leg, now)
         assert native.submit(now) == python.submit(now)
         assert native.shown(now) == python.shown(now)
         dropped = native.entity.dropped(), python.entity.dropped()

@@ -1,4 +1,4 @@
-/* What all parts of the core share: whole numbers, memory, random numbers, packets. `native.h` is included here only:
+/* What all parts of the core share: whole numbers, memory, random numbers. `native.h` is included here only:
  * cffi, which reads it too, knows no preprocessor. */
 #ifndef MINITOPO_BASE_H
 #define MINITOPO_BASE_H
@@ -150,26 +150,5 @@ typedef struct {
 void rng_set(rng *self, const uint32_t *state);
 double rng_random(rng *self);
 double rng_gauss(rng *self, double mu, double sigma);
-
-/* A packet as legs and PDCP know it: a pointer that they hand on. Who made it says how it is shared. */
-typedef struct {
-    void (*keep)(void *packet);    /* one more has it; NULL: nobody counts */
-    void (*release)(void *packet); /* one less has it */
-    int (*ecn)(const void *packet); /* its code point, by `link/link.h` */
-    /* Set Congestion Experienced; the packet that has it then: another one where several have it. */
-    void *(*mark)(void *packet);
-} packet_hooks;
-
-static inline void keep_packet(const packet_hooks *hooks, void *packet)
-{
-    if (hooks->keep != NULL)
-        hooks->keep(packet);
-}
-
-static inline void release_packet(const packet_hooks *hooks, void *packet)
-{
-    if (hooks->release != NULL)
-        hooks->release(packet);
-}
 
 #endif

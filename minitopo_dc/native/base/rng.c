@@ -10,8 +10,6 @@
 void rng_set(rng *self, const uint32_t *state)
 {
     memcpy(self->state, state, sizeof(self->state));
-    if (self->state[N] > N)
-        self->state[N] = N;
     self->has_gauss = 0;
 }
 

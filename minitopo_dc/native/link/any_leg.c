@@ -1,24 +1,10 @@
 #include "link.h"
 
-/* Of what Python makes nobody counts who has it, and the last bits of its number are its code point. */
-static int ecn_of_number(const void *number)
-{
-    return (int)((uintptr_t)number & CE);
-}
-
-static void *mark_number(void *number)
-{
-    return (void *)((uintptr_t)number | CE);
-}
-
-const packet_hooks NOBODY = {NULL, NULL, ecn_of_number, mark_number};
-
 leg *leg_new(const leg_parameters *is, const uint32_t *delay_random, const uint32_t *loss_random)
 {
     leg *self = zeroed(1, sizeof(*self));
 
     self->kind = &plain_leg;
-    self->hooks = NOBODY;
     self->zero = INT64_C(1) << 62; /* a time zero that every clock reading is before */
     self->since = self->plain.granted = INT64_MIN;
     self->is = *is;
@@ -33,14 +19,10 @@ leg *leg_new(const leg_parameters *is, const uint32_t *delay_random, const uint3
 void leg_free(void *made)
 {
     leg *self = made;
-    carried what;
 
     self->kind->end(self);
-    while (leg_dropped(self, &what))
-        release_packet(&self->hooks, what.packet);
     while (sent_ring_count(&self->air.line))
-        release_packet(&self->hooks, sent_ring_pop(&self->air.line).what.packet);
-    carried_ring_free(&self->dropped);
+        self->hooks.release(sent_ring_pop(&self->air.line).what.packet);
     sent_ring_free(&self->air.line);
     capacity_free(self->capacity);
     free(self->discipline);
@@ -95,10 +77,8 @@ int leg_dequeue(leg *self, carried *what, int size, int ecn, int64_t waited, int
 
 void leg_drop(leg *self, carried what, int lost)
 {
-    if (lost)
-        release_packet(&self->hooks, what.packet);
-    else
-        carried_ring_push(&self->dropped, what);
+    self->hooks.release(what.packet);
+    self->dropped += !lost;
 }
 
 int leg_push(leg *self, carried *what, int size, int64_t now)
@@ -134,15 +114,8 @@ int leg_poll(leg *self, int64_t now, carried *what)
 {
     self->kind->advance(self, now);
     self->news = NEVER;
+    self->dropped = 0;
     return propagation_take(&self->air, now, what);
-}
-
-int leg_dropped(leg *self, carried *what)
-{
-    if (!carried_ring_count(&self->dropped))
-        return 0;
-    *what = carried_ring_pop(&self->dropped);
-    return 1;
 }
 
 int64_t leg_next_timeout(const leg *self)

@@ -4,7 +4,7 @@
 static void end(leg *self)
 {
     while (queue_ring_count(&self->plain.queue))
-        release_packet(&self->hooks, queue_ring_pop(&self->plain.queue).what.packet);
+        self->hooks.release(queue_ring_pop(&self->plain.queue).what.packet);
     queue_ring_free(&self->plain.queue);
 }
 
@@ -71,7 +71,7 @@ static void advance(leg *self, int64_t now)
 
         if (first.lost) {
             self->counters.dropped_loss++;
-            release_packet(&self->hooks, first.what.packet);
+            self->hooks.release(first.what.packet);
         } else {
             propagation_put(&self->air, finish + self->plain.head_delay, first.size, first.what);
         }

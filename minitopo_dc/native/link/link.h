@@ -42,8 +42,6 @@ int64_t delay_sample(const delay_model *model, rng *random);
 int64_t delay_mean(const delay_model *model);
 int loss_next(loss_model *model, rng *random);
 
-DEFINE_RING(carried_ring, carried)
-
 typedef struct {
     int64_t arrival;
     int size;
@@ -169,11 +167,9 @@ typedef struct {
 
 typedef struct rlc rlc;
 
-extern const packet_hooks NOBODY;
-
 struct leg {
+    packet_hooks hooks; /* the first member */
     const leg_kind *kind;
-    packet_hooks hooks;
     capacity *capacity;
     delay_model delay;
     loss_model loss;
@@ -187,7 +183,7 @@ struct leg {
     int64_t news;        /* when something happened that no poll has met */
     int up, stopped;
     propagation air;
-    carried_ring dropped; /* of packets promised before */
+    int64_t dropped; /* of packets promised before, since the last poll */
     leg_counters counters; /* `air_packets`: those between queue and propagation */
     plain plain;
     rlc *rlc; /* or NULL */
@@ -197,7 +193,7 @@ extern const leg_kind plain_leg;
 
 /* Ask the discipline of a packet that leaves the queue; its code point, -1: it is to be dropped. */
 int leg_dequeue(leg *self, carried *what, int size, int ecn, int64_t waited, int64_t now);
-/* What was taken does not come out: release it, or tell of it. */
+/* What was taken does not come out: release it, and let a poll be due. */
 void leg_drop(leg *self, carried what, int lost);
 
 /* SDUs of a leg with RLC, from joining the queue until they arrive or are dropped: the twin of link/rlc/sdus.py. */

@@ -521,7 +521,7 @@ static void run(leg *self, int64_t until)
 static void advance(leg *self, int64_t now)
 {
     run(self, now);
-    if (carried_ring_count(&self->dropped))
+    if (self->dropped)
         self->news = now;
 }
 

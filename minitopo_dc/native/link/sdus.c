@@ -11,7 +11,7 @@ void sdus_end(sdus *self)
         rlc_sdu first = rlc_sdu_ring_pop(&self->active);
 
         if (has_packet(self, &first))
-            release_packet(&self->of->hooks, first.what.packet);
+            self->of->hooks.release(first.what.packet);
     }
     rlc_sdu_ring_free(&self->active);
     retransmission_ring_free(&self->again);
@@ -115,7 +115,7 @@ static void deliver(sdus *self, const rlc_sdu *what, int64_t now)
     of->counters.air_packets--;
     if (what->lost) {
         of->counters.dropped_loss++;
-        release_packet(&of->hooks, what->what.packet);
+        of->hooks.release(what->what.packet);
         return;
     }
     propagation_put(&of->air, now + delay_sample(&of->delay, &of->delay_random), (int)what->size, what->what);

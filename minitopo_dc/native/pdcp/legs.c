@@ -59,6 +59,7 @@ static distant_leg *distant_new(const flow_control *control, const uint32_t *ran
     self->due = NEVER;
     self->polled = -1;
     self->mean_delay = leg_mean_delay(of) + control->mean_delay_ns;
+    self->status = (delivery_status){.is_up = 1, .desired_bytes = MIN_BYTES};
     return self;
 }
 
@@ -70,7 +71,7 @@ static void distant_free(distant_leg *self, const packet_hooks *hooks)
         frame last = frame_ring_pop(&self->down);
 
         if (last.what.size)
-            release_packet(hooks, last.what.sdu);
+            hooks->release(last.what.sdu);
     }
     while (status_ring_count(&self->up)) {
         delivery_status last = status_ring_pop(&self->up);
@@ -173,7 +174,7 @@ static void receive_frame(distant_leg *self, leg *of, outstanding_pdus *inside, 
 
 static int64_t rate(const distant_leg *self)
 {
-    return self->has_status && self->status.is_up ? self->status.desired_bps : 0;
+    return self->status.is_up ? self->status.desired_bps : 0;
 }
 
 static int64_t service(int64_t size, int64_t bps)
@@ -183,7 +184,7 @@ static int64_t service(int64_t size, int64_t bps)
 
 static void serve(distant_leg *self, in_flight *what)
 {
-    int64_t bps = self->has_status ? self->status.desired_bps : 0;
+    int64_t bps = self->status.desired_bps;
 
     if (bps)
         self->idle = what->end = later(self->idle, what->due) + service(what->size + self->header, bps);
@@ -193,7 +194,7 @@ static void serve(distant_leg *self, in_flight *what)
 static int64_t room_from(const distant_leg *self)
 {
     const flow_control *control = &self->control;
-    int64_t delay = control->mean_delay_ns, bps = self->has_status ? self->status.desired_bps : 0;
+    int64_t delay = control->mean_delay_ns, bps = self->status.desired_bps;
     int64_t moment = 0, packets = control->fill_packets, sent = (int64_t)flight_ring_count(&self->sent);
 
     if (control->fill_bytes != NEVER && bps)
@@ -218,7 +219,6 @@ static void take_status(distant_leg *self, delivery_status status, int64_t now)
 {
     range_ring_free(&self->status.lost);
     self->status = status;
-    self->has_status = 1;
     self->idle = now - self->control.mean_delay_ns;
     for (uint64_t left = flight_ring_count(&self->sent); left; left--) {
         in_flight what = flight_ring_pop(&self->sent);
@@ -234,7 +234,7 @@ static void take_status(distant_leg *self, delivery_status status, int64_t now)
 
 static int64_t distant_credit(const distant_leg *self)
 {
-    return (self->has_status ? self->status.desired_bytes : MIN_BYTES) - self->sent_bytes;
+    return self->status.desired_bytes - self->sent_bytes;
 }
 
 static void poll_if_used_up(distant_leg *self, int64_t now)
@@ -246,11 +246,6 @@ static void poll_if_used_up(distant_leg *self, int64_t now)
     self->polled = now;
     self->number++;
     send_down(self, (pdu){0}, 0, now);
-}
-
-static int distant_is_up(const distant_leg *self)
-{
-    return !self->has_status || self->status.is_up;
 }
 
 static int64_t distant_backlog(const distant_leg *self, int64_t now)
@@ -419,9 +414,7 @@ int64_t bearer_leg_next_timeout(const bearer_leg *self, int64_t now, int more)
 
 int bearer_leg_is_up(const bearer_leg *self)
 {
-    if (self->distant != NULL)
-        return distant_is_up(self->distant);
-    return self->leg->up && self->serves;
+    return self->distant != NULL ? self->distant->status.is_up : self->leg->up && self->serves;
 }
 
 /* What a policy sees of them. */

@@ -14,7 +14,6 @@ typedef struct {
 } sent_counts;
 
 typedef struct {
-    int legs;
     int64_t number; /* 0: there is no report */
     sent_counts sent[MAX_LEGS];
     leg_report reports[MAX_LEGS];
@@ -85,8 +84,7 @@ typedef struct {
     range_ring lost;
     /* What the other end knows. */
     int64_t number, polled; /* polled: when, -1: never */
-    int has_status;
-    delivery_status status;
+    delivery_status status; /* the latest one */
     flight_ring sent;
     int64_t sent_bytes, idle, mean_delay;
 } distant_leg;
@@ -119,17 +117,16 @@ int bearer_leg_is_up(const bearer_leg *self);
 /* The transmitting PDCP entity (TS 38.323 clause 5.2.1): the twin of pdcp/transmitting/entity.py, which
  * has the rules, without data recovery, selective duplication and leg failures. */
 
-DEFINE_RING(sdu_ring, void *)
-
 struct transmit {
-    packet_hooks hooks;
+    packet_hooks hooks; /* the first member */
     int legs, header;
     int waits, early; /* SDUs wait until a leg takes them; those have a number */
     int follows;      /* what its legs do: it waits for them, or they are behind backhauls */
     int failed; /* the policy has: nothing is done any more */
     int64_t mask, next, wake;
     policy *split;
-    feedback *heard; /* NULL: no reports */
+    int reports; /* come */
+    feedback heard;
     bearer_leg access[MAX_LEGS];
     pdu_ring waiting; /* with numbers if `early` */
     sdu_buffer buffer;
@@ -138,7 +135,6 @@ struct transmit {
     int64_t mark_above; /* ns that an SDU is expected to wait, NEVER: none is marked */
     int answer[MAX_LEGS], answered; /* the policy's legs, until one of them takes the first SDU */
     pdu_ring ready; /* each PDU has a share of its SDU */
-    sdu_ring expired; /* where nobody releases them */
     transmit_counters counters;
 };
 

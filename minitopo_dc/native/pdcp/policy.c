@@ -7,13 +7,6 @@ static int64_t view_pending_bytes(const transmit *of)
     return pdu_ring_count(&of->waiting) ? of->waiting_bytes - pdu_ring_at(&of->waiting, 0)->size : 0;
 }
 
-static const leg_report *view_report(const transmit *of, int leg)
-{
-    static const leg_report none;
-
-    return of->heard == NULL ? &none : &of->heard->reports[leg];
-}
-
 static leg_view view_of(transmit *of, int leg)
 {
     return (leg_view){
@@ -22,7 +15,7 @@ static leg_view view_of(transmit *of, int leg)
         .pending_bytes = view_pending_bytes(of),
         .sent_pdus = of->counters.pdus[leg],
         .sent_bytes = of->counters.bytes[leg],
-        .report = *view_report(of, leg),
+        .report = of->heard.reports[leg],
     };
 }
 
@@ -122,7 +115,7 @@ static void take_report(proportional *self, const transmit *shown, int64_t at)
     int64_t elapsed = at - self->at;
 
     for (int leg = 0; leg < self->legs; leg++) {
-        int64_t delivered = view_report(shown, leg)->delivered_bytes;
+        int64_t delivered = shown->heard.reports[leg].delivered_bytes;
 
         samples[leg] = (double)(delivered - self->delivered[leg]) / (double)elapsed;
         self->delivered[leg] = delivered;
@@ -137,7 +130,7 @@ static void take_report(proportional *self, const transmit *shown, int64_t at)
 
 static void observe(proportional *self, transmit *shown, int64_t now)
 {
-    const leg_report *latest = view_report(shown, 0);
+    const leg_report *latest = &shown->heard.reports[0];
 
     for (int leg = 0; leg < self->legs; leg++) {
         if (view_backlog(shown, leg, now) == 0)

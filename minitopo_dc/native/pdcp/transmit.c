@@ -5,7 +5,6 @@ transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *
 {
     transmit *self = zeroed(1, sizeof(*self));
 
-    self->hooks = NOBODY;
     self->mask = (INT64_C(1) << sn_bits) - 1;
     self->header = header;
     self->legs = legs;
@@ -15,10 +14,7 @@ transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *
     self->buffer = waiting != NULL ? *waiting : (sdu_buffer){{0, 0}, NEVER};
     self->wake = NEVER;
     self->mark_above = mark_above;
-    if (reports) {
-        self->heard = zeroed(1, sizeof(feedback));
-        self->heard->legs = legs;
-    }
+    self->reports = reports;
     for (int i = 0; i < legs; i++)
         self->access[i] = (bearer_leg){.leg = states[i], .header = header, .lead = lead, .settled = 1, .serves = 1};
     return self;
@@ -54,15 +50,15 @@ static int64_t sent_up_to(sent_counts *sent, int64_t next_count)
 
 int transmit_report(transmit *of, int64_t number, const reception *legs, int64_t now)
 {
-    feedback *self = of->heard;
+    feedback *self = &of->heard;
 
-    for (int leg = 0; leg < self->legs; leg++)
+    for (int leg = 0; leg < of->legs; leg++)
         if (legs[leg].next_count > self->sent[leg].next_count)
             return REPORT_IMPOSSIBLE;
     if (number <= self->number)
         return REPORT_STALE;
     self->number = number;
-    for (int leg = 0; leg < self->legs; leg++) {
+    for (int leg = 0; leg < of->legs; leg++) {
         int64_t sent = sent_up_to(&self->sent[leg], legs[leg].next_count);
 
         self->reports[leg] = (leg_report){
@@ -83,8 +79,8 @@ int64_t transmit_next_count(const transmit *of)
 {
     int64_t highest = 0;
 
-    for (int leg = 0; of->heard != NULL && leg < of->legs; leg++)
-        highest = later(highest, of->heard->sent[leg].next_count);
+    for (int leg = 0; leg < of->legs; leg++)
+        highest = later(highest, of->heard.sent[leg].next_count);
     return highest;
 }
 
@@ -93,28 +89,17 @@ void transmit_free(void *made)
     transmit *self = made;
 
     while (pdu_ring_count(&self->waiting))
-        release_packet(&self->hooks, pdu_ring_pop(&self->waiting).sdu);
+        self->hooks.release(pdu_ring_pop(&self->waiting).sdu);
     while (pdu_ring_count(&self->ready))
-        release_packet(&self->hooks, pdu_ring_pop(&self->ready).sdu);
-    for (int leg = 0; leg < self->legs; leg++)
+        self->hooks.release(pdu_ring_pop(&self->ready).sdu);
+    for (int leg = 0; leg < self->legs; leg++) {
         bearer_leg_end(&self->access[leg], &self->hooks);
-    for (int leg = 0; self->heard != NULL && leg < self->legs; leg++)
-        count_ring_free(&self->heard->sent[leg].waiting);
-    free(self->heard);
+        count_ring_free(&self->heard.sent[leg].waiting);
+    }
     free(self->split);
     pdu_ring_free(&self->waiting);
     pdu_ring_free(&self->ready);
-    sdu_ring_free(&self->expired);
     free(self);
-}
-
-/* An SDU that was taken, and will not be sent. */
-static void drop_late(transmit *self, void *sdu)
-{
-    if (self->hooks.release == NULL)
-        sdu_ring_push(&self->expired, sdu);
-    else
-        self->hooks.release(sdu);
 }
 
 /* 0: it will not reach its leg. */
@@ -122,8 +107,8 @@ static int send(transmit *self, pdu what, int64_t now)
 {
     self->counters.pdus[what.leg]++;
     self->counters.bytes[what.leg] += what.size;
-    if (self->heard != NULL)
-        feedback_sent(self->heard, what.leg, what.count);
+    if (self->reports)
+        feedback_sent(&self->heard, what.leg, what.count);
     if (self->follows)
         return bearer_leg_send(&self->access[what.leg], what, now);
     pdu_ring_push(&self->ready, what);
@@ -145,26 +130,20 @@ static void *marked(transmit *self, const int *legs, int legs_count, void *sdu, 
 
 static void send_on(transmit *self, const int *legs, int legs_count, pdu what, int64_t now)
 {
-    int reached = 0;
-
     if (self->mark_above != NEVER)
         what.sdu = marked(self, legs, legs_count, what.sdu, now - what.arrived, now);
     for (int i = 1; i < legs_count; i++)
-        keep_packet(&self->hooks, what.sdu);
+        self->hooks.keep(what.sdu);
     for (int i = 0; i < legs_count; i++) {
         what.leg = legs[i];
-        if (send(self, what, now)) {
-            reached = 1;
-        } else {
+        if (!send(self, what, now)) {
             self->counters.dropped_xn++;
-            release_packet(&self->hooks, what.sdu);
+            self->hooks.release(what.sdu);
         }
     }
     if (legs_count == 0) {
         self->counters.dropped_split++;
-        release_packet(&self->hooks, what.sdu);
-    } else if (!reached && self->hooks.release == NULL) {
-        sdu_ring_push(&self->expired, what.sdu);
+        self->hooks.release(what.sdu);
     }
 }
 
@@ -197,7 +176,7 @@ static pdu pop_waiting(transmit *self)
 static void expire(transmit *self, int64_t now)
 {
     while (discard_end(self) <= now) {
-        drop_late(self, pop_waiting(self).sdu);
+        self->hooks.release(pop_waiting(self).sdu);
         self->counters.discarded++;
     }
 }
@@ -217,7 +196,7 @@ static int push_waiting(transmit *self, void *sdu, int size, int64_t now)
     expire(self, now);
     if (is_full(self, size)) {
         self->counters.dropped_buffer++;
-        release_packet(&self->hooks, sdu);
+        self->hooks.release(sdu);
         return 0;
     }
     pdu_ring_push(&self->waiting, (pdu){sdu, self->early ? self->next++ : 0, 0, size, now});
@@ -314,7 +293,7 @@ int transmit_push(transmit *self, void *sdu, int size, int64_t now)
     if (self->waits && !self->failed)
         return push_waiting(self, sdu, size, now);
     if (self->failed || !ask(self, now, size, answer, &answered)) {
-        release_packet(&self->hooks, sdu);
+        self->hooks.release(sdu);
         return 0;
     }
     if (self->follows)
@@ -351,14 +330,6 @@ int transmit_poll(transmit *self, pdu *what)
     if (!pdu_ring_count(&self->ready))
         return 0;
     *what = pdu_ring_pop(&self->ready);
-    return 1;
-}
-
-int transmit_dropped(transmit *self, void **sdu)
-{
-    if (!sdu_ring_count(&self->expired))
-        return 0;
-    *sdu = sdu_ring_pop(&self->expired);
     return 1;
 }
 

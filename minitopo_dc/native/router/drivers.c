@@ -29,7 +29,9 @@ void timer_set(timer *self, int64_t moment)
         self->of->wake(self->of, self);
 }
 
-static void begin(router *self, timer *made, void (*fire)(void *owner), void *owner, int first)
+/* Own a driver and what it drives, and put its timer in line. */
+static void begin(router *self, timer *made, void (*fire)(void *owner), void *owner, int first, void *driven,
+                  void (*release)(void *driven))
 {
     timer **place = &self->timers;
 
@@ -37,6 +39,8 @@ static void begin(router *self, timer *made, void (*fire)(void *owner), void *ow
         place = &(*place)->next;
     *made = (timer){NEVER, *place, self, fire, owner};
     *place = made;
+    router_own(self, driven, release);
+    router_own(self, owner, free);
 }
 
 /* Legs. */
@@ -49,8 +53,6 @@ static void leg_fire(void *owner)
 
     while (!self->of->failed && leg_poll(self->leg, now, &what))
         self->of->leave(self, what);
-    while (leg_dropped(self->leg, &what))
-        self->of->packets.release(what.packet);
     leg_driver_rearm(self);
 }
 
@@ -60,9 +62,7 @@ leg_driver *router_leg(router *self, leg *of, int number)
 
     *made = (leg_driver){.of = self, .leg = of, .number = number, .raw = {-1, -1}};
     of->hooks = self->packets;
-    begin(self, &made->timer, leg_fire, made, 0);
-    router_own(self, of, leg_free);
-    router_own(self, made, free);
+    begin(self, &made->timer, leg_fire, made, 0, of, leg_free);
     return made;
 }
 
@@ -109,9 +109,7 @@ transmit_driver *router_transmit(router *self, transmit *entity, leg_driver **le
     *made = (transmit_driver){.of = self, .entity = entity};
     entity->hooks = self->packets;
     memcpy(made->legs, legs, (size_t)count * sizeof(*legs));
-    begin(self, &made->timer, submit, made, 1);
-    router_own(self, entity, transmit_free);
-    router_own(self, made, free);
+    begin(self, &made->timer, submit, made, 1, entity, transmit_free);
     return made;
 }
 
@@ -149,9 +147,7 @@ receive_driver *router_receive(router *self, receive *entity, const int *keys, i
 
     *made = (receive_driver){.of = self, .entity = entity, .legs = count};
     memcpy(made->keys, keys, (size_t)count * sizeof(*keys));
-    begin(self, &made->timer, deliver, made, 0);
-    router_own(self, entity, receive_free);
-    router_own(self, made, free);
+    begin(self, &made->timer, deliver, made, 0, entity, receive_free);
     return made;
 }
 
