@@ -171,12 +171,17 @@ typedef struct {
 
 enum { POLICY_BATCH, POLICY_DUPLICATE, POLICY_LEAST_DELAY, POLICY_PROPORTIONAL, POLICY_ASKED };
 
-/* `numbers` of a batch are the legs' shares, of proportional its time constant (ns) and floor. */
-policy *policy_new(int kind, int legs, const double *numbers);
-/* A policy in Python: `ask` fills in legs, `legs` at most, and returns how many they are, below 0: it failed, and
+/* A policy in Python: `ask` fills in legs, at most all, and returns how many they are, below 0: it failed, and
  * the entity does no more. Before that `shown` is filled in, one for each leg; NULL: it does not see them. */
-policy *policy_asked(int (*ask)(void *policy, int64_t now, int size, int *answer), void *handle, leg_view *shown,
-                     int legs);
+typedef struct {
+    int (*ask)(void *policy, int64_t now, int size, int *answer);
+    void *policy;
+    leg_view *shown;
+} asked;
+
+/* `numbers` of a batch are the legs' shares, of proportional its time constant (ns) and floor; `python` is of
+ * POLICY_ASKED. */
+policy *policy_new(int kind, int legs, const double *numbers, asked python);
 
 /* What is known of a leg: it may be behind a backhaul. */
 int view_takes(transmit *of, int leg, int64_t now, int size);

@@ -71,7 +71,8 @@ class NativeTransmitter:
             self.asked = AskedPolicy(policy, legs, may_wait=waits)
             split = self.asked.pointer
         else:
-            split = self._lib.policy_new([*TWINS].index(type(policy)), legs, numbers(policy))
+            kind = [*TWINS].index(type(policy))
+            split = self._lib.policy_new(kind, legs, numbers(policy), ())
         buffer = struct_of("sdu_buffer", waiting) if waits else self._ffi.NULL
         made = self._lib.transmit_new(
             *(sn_format.bits, sn_format.size, legs, [leg.pointer for leg in states]),

@@ -48,7 +48,8 @@ class AskedPolicy:
                 NativeLegView(leg, self._shown[leg], may_wait=may_wait) for leg in range(legs)
             )
         self._handle = ffi.new_handle(self)
-        self.pointer = lib.policy_asked(lib.python_ask, self._handle, self._shown, legs)
+        asked = lib.python_ask, self._handle, self._shown
+        self.pointer = lib.policy_new(lib.POLICY_ASKED, legs, ffi.NULL, asked)
         """The policy in C, which its entity frees."""
 
     def ask(self, now: int, size: int, answer: Any) -> int:

@@ -160,14 +160,6 @@ typedef struct {
     double shares[MAX_LEGS], owed[MAX_LEGS];
 } proportional;
 
-
-/* A split policy in Python, which is asked for each SDU by a call. */
-typedef struct {
-    int (*ask)(void *policy, int64_t now, int size, int *answer);
-    void *policy;
-    leg_view *shown; /* NULL: it does not see its legs */
-} asked;
-
 struct policy {
     int kind, legs;
     int64_t shares[MAX_LEGS], done; /* batch: of the leg whose turn it is */
@@ -215,7 +207,8 @@ typedef struct {
 struct receive {
     int legs, in_order, off, keeps_order;
     int64_t t_reordering; /* ns; NEVER: infinity */
-    adaptive *adaptive;   /* or NULL */
+    int is_adaptive;
+    adaptive adaptive;
     int64_t mask, window, deliv, next, reord, expires;
     slot *slots; /* of COUNT & (room - 1), for those in deliv .. deliv + room - 1 */
     int64_t room, stored;

@@ -186,27 +186,19 @@ static int proportional_leg(proportional *self, transmit *shown, int64_t now, in
 
 /* Any policy. */
 
-policy *policy_new(int kind, int legs, const double *numbers)
+policy *policy_new(int kind, int legs, const double *numbers, asked python)
 {
     policy *self = zeroed(1, sizeof(*self));
 
     self->kind = kind;
     self->legs = legs;
+    self->python = python;
     if (kind == POLICY_PROPORTIONAL)
         self->rates = (proportional){.legs = legs, .time_constant = numbers[0], .floor = numbers[1]};
     for (int leg = 0; leg < legs; leg++) {
         self->shares[leg] = kind == POLICY_BATCH ? (int64_t)numbers[leg] : 0;
         self->rates.shares[leg] = 1.0 / legs;
     }
-    return self;
-}
-
-policy *policy_asked(int (*ask)(void *policy, int64_t now, int size, int *answer), void *handle, leg_view *shown,
-                     int legs)
-{
-    policy *self = policy_new(POLICY_ASKED, legs, NULL);
-
-    self->python = (asked){ask, handle, shown};
     return self;
 }
 

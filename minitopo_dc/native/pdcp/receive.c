@@ -87,10 +87,9 @@ receive *receive_new(int sn_bits, int64_t t_reordering, int legs, int delivery, 
     self->window = INT64_C(1) << (sn_bits - 1);
     self->t_reordering = t_reordering;
     self->expires = NEVER;
-    if (t_reordering == ADAPTIVE_T_REORDERING) {
-        self->adaptive = zeroed(1, sizeof(adaptive));
-        self->t_reordering = adaptive_value(self->adaptive, 0);
-    }
+    self->is_adaptive = t_reordering == ADAPTIVE_T_REORDERING;
+    if (self->is_adaptive)
+        self->t_reordering = adaptive_value(&self->adaptive, 0);
     self->room = 64;
     self->slots = zeroed((size_t)self->room, sizeof(slot));
     return self;
@@ -100,12 +99,9 @@ void receive_free(void *made)
 {
     receive *self = made;
 
-    if (self->adaptive != NULL) {
-        gap_ring_free(&self->adaptive->gaps);
-        for (int leg = 0; leg < MAX_LEGS; leg++)
-            extreme_ring_free(&self->adaptive->longest[leg]);
-        free(self->adaptive);
-    }
+    gap_ring_free(&self->adaptive.gaps);
+    for (int leg = 0; leg < MAX_LEGS; leg++)
+        extreme_ring_free(&self->adaptive.longest[leg]);
     free(self->slots);
     free(self->given_up);
     packet_ring_free(&self->ready);
@@ -202,8 +198,8 @@ static void restart(receive *self, int64_t now)
     if (self->deliv == self->next)
         return;
     self->reord = self->next;
-    if (self->adaptive != NULL)
-        self->t_reordering = adaptive_value(self->adaptive, now);
+    if (self->is_adaptive)
+        self->t_reordering = adaptive_value(&self->adaptive, now);
     if (self->t_reordering != NEVER)
         self->expires = now + self->t_reordering;
 }
@@ -228,8 +224,8 @@ static void discard(receive *self, int64_t count, int leg, int64_t now)
     if (count >= 0 && given != NULL && *given == count + 1) {
         *given = 0; /* another copy of it is a duplicate */
         self->counters.old++;
-        if (self->adaptive != NULL)
-            adaptive_arrived(self->adaptive, count, leg, now);
+        if (self->is_adaptive)
+            adaptive_arrived(&self->adaptive, count, leg, now);
     } else if (count < 0) {
         self->counters.old++;
     } else {
@@ -241,9 +237,9 @@ static void discard(receive *self, int64_t count, int leg, int64_t now)
 static void learn(receive *self, int64_t count, int leg, int64_t now)
 {
     if (count > self->next)
-        adaptive_opened(self->adaptive, self->next, count, now);
+        adaptive_opened(&self->adaptive, self->next, count, now);
     else if (count < self->next)
-        adaptive_arrived(self->adaptive, count, leg, now);
+        adaptive_arrived(&self->adaptive, count, leg, now);
 }
 
 static void keep(receive *self, int64_t count, void *sdu, int leg, int64_t now)
@@ -272,7 +268,7 @@ static int take(receive *self, int64_t count, void *sdu, int leg, int64_t now)
         return 0;
     }
     keep(self, count, sdu, leg, now);
-    if (self->adaptive != NULL)
+    if (self->is_adaptive)
         learn(self, count, leg, now);
     if (count >= self->next)
         self->next = count + 1;
