@@ -163,20 +163,16 @@ class Claim:
         known = of.known(*names)
         if known.empty:
             return self
-
-        def value(*arrays: Any) -> float:
-            return float(function(*arrays))
-
         parts = [part.reindex(index=known.index, columns=known.columns) for part in of.by_seed]
         by_seed = np.stack([part.to_numpy(dtype=float).T for part in parts], axis=1)
         whole = known.to_numpy(dtype=float).T[:, np.newaxis, :]
         # By column, seed and point; a point without any of a column has its median.
         columns = np.where(np.isnan(by_seed).all(axis=1, keepdims=True), whole, by_seed)
-        middle = value(*columns_of(known))
+        middle = float(function(*columns_of(known)))
         if len(known) > 1:
-            interval = bootstrap_interval(columns, value)
+            interval = bootstrap_interval(columns, function)
         else:
-            alone = (value(*columns[:, seed, :]) for seed in range(columns.shape[1]))
+            alone = (float(function(*columns[:, seed, :])) for seed in range(columns.shape[1]))
             interval = mean_interval([one for one in alone if math.isfinite(one)], about=middle)
         return replace(self._judged(middle, interval, known, of), runs=columns.shape[1])
 

@@ -98,9 +98,7 @@ def expected_count(mean: float, variance: float) -> ExpectedCount:
     """
     deviation = math.sqrt(variance)
     outside = (1 - CONFIDENCE) / 2
-    if not variance:
-        return ExpectedCount(mean, 0.0, round(mean), round(mean))
-    if mean > MANY:
+    if mean > MANY or not variance:
         low, high = (max(0, round(mean + side * Z * deviation)) for side in (-1, 1))
         return ExpectedCount(mean, deviation, low, high)
     cumulated = _cumulated(mean, variance, math.ceil(mean + 20 * deviation))
@@ -206,15 +204,10 @@ def outcomes(ratios: npt.NDArray[np.float64], margin: float) -> Outcomes:
     """
     known = ratios[~np.isnan(ratios)]
     sides = signs(known, margin)
-    better, worse = int((sides > 0).sum()), int((sides < 0).sum())
-    quartiles = np.quantile(known, (0.25, 0.5, 0.75), method="inverted_cdf") if len(known) else ()
-    low, middle, high = map(float, quartiles) if len(known) else (math.nan,) * 3
-    return Outcomes(
-        Proportion(better, len(known)),
-        Proportion(len(known) - better - worse, len(known)),
-        Proportion(worse, len(known)),
-        (low, middle, high),
-    )
+    better, tie, worse = (Proportion(int((sides == side).sum()), len(known)) for side in (1, 0, -1))
+    some = known if len(known) else [math.nan]
+    low, middle, high = np.quantile(some, (0.25, 0.5, 0.75), method="inverted_cdf").tolist()
+    return Outcomes(better, tie, worse, (low, middle, high))
 
 
 def bootstrap_interval(columns: Columns, number: Number) -> Interval:

@@ -12,17 +12,15 @@ from __future__ import annotations
 
 import base64
 import html
-import shutil
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
@@ -55,7 +53,7 @@ from minitopo_dc.results.tables.series import congestion_series
 from minitopo_dc.runners.base import all_runners, get_runner
 from minitopo_dc.runners.quic import is_mpquic, mpquic_stacks, stacks_of, transports_of
 from minitopo_dc.scenario import Mode, Scenario
-from minitopo_dc.scratch import scratch_prefix
+from minitopo_dc.scratch import scratch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -427,18 +425,16 @@ class Comparison:
         """Return which ways were compared, by how much one is better, and why."""
         return findings(self.results, {runner.name: runner.stack for runner in all_runners()})
 
-    @property
-    def of_stacks(self) -> str:
-        """Return whether what is better depends on the stack of MP-QUIC; empty: there is one."""
-        kinds = set(self.results["workload"])
-        margins = [MARGINS[kind] for kind in kinds if kind in MARGINS]
-        return agreement(self.findings, max(margins, default=MARGINS["download"]))
-
     @cached_property
     def sentences(self) -> list[str]:
-        """Return what was found, first of DC and multipath, and what is to be known beside it."""
+        """Return what was found, first of DC and multipath, and what is to be known beside it.
+
+        Before all else is whether what is better depends on the stack of MP-QUIC, if there are two.
+        """
         found = [finding.sentence for finding in self.findings]
-        agree = filter(None, [self.of_stacks])
+        margins = [MARGINS[kind] for kind in {*self.results["workload"]} & MARGINS.keys()]
+        margin = max(margins, default=MARGINS["download"])
+        agree = filter(None, [agreement(self.findings, margin)])
         beside = (*self.of_roles, *self.better_legs[1], *unused_legs(self.results))
         return [*agree, *found, *beside, *few_losses(self.results)]
 
@@ -479,9 +475,6 @@ class Comparison:
             yield f"{way}: {len(runs)} {status}: {reason}"
 
 
-Kept = TypeVar("Kept", bound=Run | Comparison)
-
-
 def run(scenario: Scenario, directory: str | Path | None = None) -> Run:
     """Run a scenario; one that fails is returned, too, with its `status` and `reason`.
 
@@ -497,8 +490,11 @@ def run(scenario: Scenario, directory: str | Path | None = None) -> Run:
             something.
     """
     build_missing([scenario])
-    with _place(directory) as place:
-        return _kept(Run(run_scenario(scenario, place), place), named=directory is not None)
+    with ExitStack() as leaving:
+        place = Path(directory or leaving.enter_context(scratch()))
+        made = Run(run_scenario(scenario, place), place)
+        weakref.finalize(made, leaving.pop_all().close)
+    return made
 
 
 def compare(
@@ -535,30 +531,13 @@ def compare(
         ways = over_stacks(ways, stacks)
     numbers = range(1, seeds + 1) if isinstance(seeds, int) else [*seeds]
     cases = [(scenario, {LABEL: name}) for name, scenario in ways.items()]
-    with _place(directory) as place:
+    with ExitStack() as leaving:
+        place = Path(directory or leaving.enter_context(scratch()))
         how: Any = {"jobs": jobs, "executor": executor, "progress": progress}
         runs = Campaign(place, cases, numbers, title="Comparison").run(**how)
         made = Comparison(runs, place).with_roles(ways, numbers, **how)
-        return _kept(made, named=directory is not None)
-
-
-@contextmanager
-def _place(directory: str | Path | None) -> Iterator[Path]:
-    """Yield a directory; a temporary one is removed if nothing comes of it."""
-    place = Path(directory or mkdtemp(prefix=scratch_prefix()))
-    try:
-        yield place
-    except BaseException:
-        if directory is None:
-            shutil.rmtree(place, ignore_errors=True)
-        raise
-
-
-def _kept(thing: Kept, *, named: bool) -> Kept:
-    """Return what has a directory, which is removed with it unless the user has named it."""
-    if not named:
-        weakref.finalize(thing, shutil.rmtree, thing.directory, ignore_errors=True)
-    return thing
+        weakref.finalize(made, leaving.pop_all().close)
+    return made
 
 
 def _shown(table: pd.DataFrame) -> pd.DataFrame:

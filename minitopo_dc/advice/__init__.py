@@ -137,7 +137,7 @@ def dependence(stack: Candidates, runs: Runs) -> str:
     Each change has the first `SHOWN` seeds of both sides, with a tie within the margin.
     """
     pair = stack.dual, stack.multipath
-    here = _side(runs.means(pair), pair, runs.judged.limit)
+    here = _side(runs, pair)
     if here is None:
         return ""
     sides: dict[str, str] = {}
@@ -148,8 +148,7 @@ def dependence(stack: Candidates, runs: Runs) -> str:
         other = Runs(runs.directory / CHANGED / str(len(sides)), ways, runs.judged, runs.workers)
         other.until, other.progress = runs.until, runs.progress
         other.make(pair, SHOWN)
-        side = _side(other.means(pair), pair, runs.judged.limit)
-        if side is not None:
+        if (side := _side(other, pair)) is not None:
             sides[words] = side
     return _dependence_words(here, sides)
 
@@ -174,12 +173,12 @@ def changes(scenario: Scenario) -> Iterator[tuple[str, Change]]:
         )
 
 
-def _side(means: Mapping[str, float], pair: Sequence[str], limit: float) -> str | None:
+def _side(runs: Runs, pair: Sequence[str]) -> str | None:
     """Return which side is better by its mean score, or a tie; None: a side has none."""
-    if any(name not in means for name in pair):
+    dual, multipath = map(runs.means(pair).get, pair)
+    if dual is None or multipath is None:
         return None
-    dual, multipath = (means[name] for name in pair)
-    if abs(dual - multipath) <= limit:
+    if abs(dual - multipath) <= runs.judged.limit:
         return "a tie"
     return pair[0] if dual > multipath else pair[1]
 
@@ -187,12 +186,10 @@ def _side(means: Mapping[str, float], pair: Sequence[str], limit: float) -> str 
 def _dependence_words(here: str, sides: Mapping[str, str]) -> str:
     other = [f"{side} with {words}" for words, side in sides.items() if side != here]
     same = [words for words, side in sides.items() if side == here]
-    parts = [f"By {SHOWN} seeds it would be {', '.join(other)}"] if other else []
-    if same:
-        parts.append(
-            f"{'no other outcome' if other else 'No other outcome'} with {', '.join(same)}"
-        )
-    return f"{'; '.join(parts)}." if parts else ""
+    parts = [f"by {SHOWN} seeds it would be {', '.join(other)}"] if other else []
+    parts += [f"no other outcome with {', '.join(same)}"] if same else []
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 NETWORKS = shipped("studies") / "which_is_better" / "reference" / "study_networks.csv"

@@ -188,11 +188,6 @@ class Runs:
     table: pd.DataFrame = field(default_factory=pd.DataFrame, init=False)
     """Their runs that are done, each with its `directory` and its score."""
 
-    @property
-    def is_late(self) -> bool:
-        """Return whether the time is up."""
-        return time.monotonic() >= self.until
-
     def room(self) -> float:
         """Return how many seeds can be made before the time is up, by what the last ones took."""
         return (self.until - time.monotonic()) / max(self.seed_s, LEAST_S)
@@ -233,17 +228,15 @@ class Runs:
         shown = self.scores.reindex(seeds, columns=list(ways))
         return {str(name): mean for name, mean in shown.mean(skipna=False).dropna().items()}
 
-    def failures(self, ways: Sequence[str]) -> tuple[str, ...]:
+    def failures(self, ways: Sequence[str]) -> Iterator[str]:
         """Say of each way how many of its runs failed, and the first reason."""
-        sentences = []
         for way in ways:
             own = self.table[self.table[LABEL] == way]
             failed = own[own["score"].isna()]
             if len(failed):
                 why = failed["reason"].iloc[0] or "a request had no answer"
                 many = f"{len(failed)} of {len(own)} runs failed and are left out"
-                sentences.append(f"{way}: {many}: {' '.join(why.split())}")
-        return tuple(sentences)
+                yield f"{way}: {many}: {' '.join(why.split())}"
 
     def look(self, ways: Sequence[str], confidence: float) -> Difference | None:
         """Return by how much the first way is better; None: no seed has both."""
@@ -267,13 +260,13 @@ def decide(stack: Candidates, runs: Runs) -> Advice:
         look, stopped = _sampled(runs, judged)
         why = _why(runs, judged, look)
         advice = replace(advice, stopped=stopped, look=look, seed_s=runs.seed_s, why=why)
-    elif runs.is_late:
+    elif runs.room() <= 0:
         return advice
     else:
         advice = replace(advice, stopped="runs failed")
     beside = tuple(_beside(stack, runs))
     several = [name for name, way in stack.ways.items() if way.mode != "sc"]
-    return replace(advice, beside=beside, failed=runs.failures(several))
+    return replace(advice, beside=beside, failed=tuple(runs.failures(several)))
 
 
 def _sampled(runs: Runs, ways: Sequence[str]) -> tuple[Difference | None, Stopped]:
@@ -299,7 +292,7 @@ def _beside(stack: Candidates, runs: Runs) -> Iterator[str]:
     """Yield what the ways beside the judged ones did, and a warning that a leg alone was better."""
     scenario, pair = stack.ways[stack.multipath], (stack.dual, stack.multipath)
     yield primary_leg(scenario.leg_numbers[0], scenario.primary_leg)
-    if not runs.is_late:
+    if runs.room() > 0:
         names = {with_primary(way, leg) for way in pair for leg in scenario.leg_numbers}
         runs.make([name for name in runs.ways if name in names], SHOWN)
         yield from of_roles(runs.table, [pair], len(scenario.legs))

@@ -233,16 +233,11 @@ def _of_bearer(sampled: pd.DataFrame, value: str) -> dict[str, Line]:
 
 
 def _lines_of(rows: pd.DataFrame, figure: RowsFigure) -> Iterator[tuple[str, pd.DataFrame]]:
-    if not figure.lines:
-        yield "", rows
-        return
-    for values, line in rows.groupby(list(figure.lines)):
+    groups: Any = rows.groupby(list(figure.lines)) if figure.lines else [((), rows)]
+    for values, line in groups:
         named = zip(figure.lines, values, strict=True)
-        yield ", ".join(_line_name(figure, *pair) for pair in named), line
-
-
-def _line_name(figure: RowsFigure, column: str, value: Any) -> str:
-    return figure.words.get(column, {}).get(value) or f"{column} {value}"
+        texts = (figure.words.get(key, {}).get(of) or f"{key} {of}" for key, of in named)
+        yield ", ".join(texts), line
 
 
 def _delay_parts(run: Path, scenario: Scenario, bin_s: float) -> dict[str, Line]:

@@ -341,9 +341,8 @@ def _log_if_wide(axes: Axes, which: Literal["x", "y"], values: pd.Series[Any]) -
 def _bar_ticks(low: float | None, high: float | None, *, is_log: bool) -> list[float]:
     """Return at least three values at which a bar of colours has labels."""
     low, high = float(low or 0), float(high or 0)
-    locators: list[Locator] = [MaxNLocator(5, min_n_ticks=LEAST_TICKS)]
-    if is_log:
-        locators.insert(0, LogLocator(subs=(1, 2, 5), numticks=12))
+    first = [LogLocator(subs=(1, 2, 5), numticks=12)] if is_log else []
+    locators: list[Locator] = [*first, MaxNLocator(5, min_n_ticks=LEAST_TICKS)]
     for locator in locators:
         ticks = [float(tick) for tick in locator.tick_values(low, high) if low <= tick <= high]
         if len(ticks) >= LEAST_TICKS:

@@ -148,7 +148,9 @@ def looks(ways: Iterable[Any]) -> dict[str, Look]:
         kind, known = kind_of(name), _known(name)
         turn = int(re.search(OTHER_STACK, name.lower()) is not None)
         own = [] if known is None else [(kind, known, turn)]
-        free = itertools.chain(own, _others(kind))
+        spare = range(len(kind.ways), len(kind.colours))  # as often as is asked for
+        others = ((kind, place, turn) for turn in itertools.count() for place in spare)
+        free = itertools.chain(own, others)
         places[name] = next(place for place in free if place not in places.values())
     return {name: _look(*place) for name, place in places.items()}
 
@@ -156,12 +158,6 @@ def looks(ways: Iterable[Any]) -> dict[str, Look]:
 def _known(way: str) -> int | None:
     patterns = enumerate(kind_of(way).ways)
     return next((place for place, (words, _) in patterns if re.search(words, way.lower())), None)
-
-
-def _others(kind: Kind) -> Iterator[tuple[Kind, int, int]]:
-    """Yield places of ways that are not known, as many as are asked for."""
-    for turn in itertools.count():
-        yield from ((kind, place, turn) for place in range(len(kind.ways), len(kind.colours)))
 
 
 def _look(kind: Kind, place: int, turn: int) -> Look:

@@ -295,8 +295,7 @@ def _in_turns(
     names, number = [*scenarios], 2 * len(os.sched_getaffinity(0))
     for begin in range(0, len(names), number):
         lot = {name: scenarios[name] for name in names[begin : begin + number]}
-        until_s = time.monotonic() + MOST_S
-        until = partial(lambda end_s: min(end_s, tab.old_s + PATIENCE_S), until_s)
+        until = partial(lambda end: min(end, tab.old_s + PATIENCE_S), time.monotonic() + MOST_S)
         yield from pooled(_pool(), until, lot, retries, working)
         tab.turns.pass_on(tab, later=later)
 
@@ -339,8 +338,7 @@ def draw(comparison: Comparison, figure: Figure | None = None) -> Any:
     lost.set_title("where packets were lost")
     if (legend := lost.get_legend()) is not None:  # the colours are those above
         legend.remove()
-    means = runs.groupby("way").mean(numeric_only=True)
-    means = means.reindex(ways).fillna(0.0)
+    means = runs.groupby("way").mean(numeric_only=True).reindex(ways).fillna(0.0)
     legs = means.filter(regex=f"^{LEG_BYTES}") / 1e6
     names = [f"leg {number + 1}" for number in range(legs.shape[1])]
     _stacks(carried, legs.set_axis(names, axis="columns"), theme.LEGS)
@@ -398,10 +396,8 @@ def _stacks(axes: Axes, parts: pd.DataFrame, colours: Sequence[str]) -> None:
     """Draw parts of a sum as bars behind each other: a row a way, a column a part."""
     ends, sums = parts.cumsum(axis="columns"), parts.sum(axis="columns")
     for name, colour in zip(parts, cycle(colours), strict=False):
-        begin = ends[name] - parts[name]
-        last = axes.barh(
-            range(len(parts)), parts[name], THICK, left=begin, color=colour, label=name
-        )
+        look: Any = {"left": ends[name] - parts[name], "color": colour, "label": name}
+        last = axes.barh(range(len(parts)), parts[name], THICK, **look)
     if len(parts.columns):
         texts = [significant(total) if total else "none" for total in sums]
         axes.bar_label(last, texts, padding=4)

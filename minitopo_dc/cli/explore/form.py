@@ -10,6 +10,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pprint import pformat
@@ -229,15 +230,12 @@ def _plain(value: Any) -> str:
 
 def _document(scenario: Scenario) -> dict[str, Any]:
     """Return a scenario's fields as a file has them, if it can be without the defaults."""
-    short: dict[str, Any] = scenario.model_dump(mode="json", exclude_defaults=True)
-    short = {"transport": scenario.transport, "mode": scenario.mode} | short
-    try:
+    short: dict[str, Any] = {"transport": scenario.transport, "mode": scenario.mode}
+    short |= scenario.model_dump(mode="json", exclude_defaults=True)
+    with suppress(SettingsError):
         if Scenario.check(short, "page") == scenario:
             return short
-    except SettingsError:
-        pass
-    whole: dict[str, Any] = scenario.model_dump(mode="json", exclude_unset=True)
-    return whole
+    return dict(scenario.model_dump(mode="json", exclude_unset=True))
 
 
 def _evolved(base: Scenario, way: Scenario) -> str:

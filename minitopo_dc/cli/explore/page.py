@@ -56,12 +56,13 @@ class Page:
         self._document, self._location = pn.state.curdoc, pn.state.location
         self._tab, self._saving = Tab(self._answer), Tab(self._save)
         numbers = range(len(self._given.words["legs"]))
-        self.legs = [LegFields(number, self._given, self._changed) for number in numbers]
-        self.transfer = TransferFields(self._given, self._changed)
-        self.compared = ComparedFields(self._given, self._changed)
+        self.legs = [LegFields(number, self._given, self._ask) for number in numbers]
+        self.transfer = TransferFields(self._given, self._ask)
+        self.compared = ComparedFields(self._given, self._ask)
+        self._groups: list[Fields] = [*self.legs, self.transfer, self.compared]
         self._make_answer()
         self.view = self._layout()
-        self._changed()
+        self._ask()
 
     def _make_answer(self) -> None:
         self.verdict = pn.pane.HTML("", styles={"font-size": "18px", "font-weight": "600"})
@@ -86,7 +87,7 @@ class Page:
         tabs = pn.Tabs(*((name, self._copied(text)) for name, text in self.words.items()))
         return pn.Column(
             pn.Column(self.verdict, self.alone, self.error, self.time),
-            pn.FlexBox(*(group.view for group in self._groups())),
+            pn.FlexBox(*(group.view for group in self._groups)),
             self.picture,
             self.notes,
             pn.Row(self.asked, self.depends),
@@ -98,10 +99,6 @@ class Page:
         button = pn.widgets.Button(label="copy", width=80)
         button.js_on_click(args={"text": text}, code=COPY)
         return pn.Column(button, text)
-
-    def _groups(self) -> list[Fields]:
-        """Return the groups of fields, those of the legs first."""
-        return [*self.legs, self.transfer, self.compared]
 
     @property
     def form(self) -> Form:
@@ -139,10 +136,7 @@ class Page:
         self.settle()
         self._keep(None)
 
-    def _changed(self, *_: Any) -> None:
-        self._ask(depends=False)
-
-    def _ask(self, *, depends: bool) -> None:
+    def _ask(self, *_: Any, depends: bool = False) -> None:
         self._tab.ask((self.form, time.monotonic(), depends))
 
     def _answer(self, request: tuple[Form, float, bool], tab: Tab) -> None:
@@ -232,7 +226,7 @@ class Page:
         if message:
             self.time.object = ""
         option, leg = place_of(message)
-        for number, group in enumerate(self._groups()):
+        for number, group in enumerate(self._groups):
             for name, entry in group.entries.items():
                 is_of_all = number >= len(self.legs)
                 is_wrong = name == option and (
