@@ -32,8 +32,6 @@ import pandas as pd
 from minitopo_dc.numbers import significant
 from minitopo_dc.statistics import Interval, Proportion, bootstrap_interval, mean_interval, ok
 
-Values = npt.NDArray[np.float64]
-"""A number for each point."""
 Known = Mapping[Any, Any]
 """A measure by way, as a column over points; NaN of a way without runs."""
 UNIVERSAL = "each point"
@@ -200,11 +198,9 @@ def statements(file: Path) -> dict[str, Claim]:
     They are by their keys; an empty limit is none.
     """
     table = pd.read_csv(file, index_col="key").rename(columns={"claim": "text"})
-    rows = table.fillna({"source": "", "least": -math.inf, "most": math.inf}).to_dict("index")
-    return {
-        str(key): Claim(**{str(name): value for name, value in row.items()})
-        for key, row in rows.items()
-    }
+    empty = {"source": "", "least": -math.inf, "most": math.inf}
+    rows: Any = table.fillna(empty).to_dict("index")
+    return {str(key): Claim(**row) for key, row in rows.items()}
 
 
 def table(claims: Iterable[Claim]) -> pd.DataFrame:
@@ -216,7 +212,7 @@ def table(claims: Iterable[Claim]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["claim", "source", "limit", "runs say", "points", "verdict"])
 
 
-def columns_of(table: pd.DataFrame) -> list[Values]:
+def columns_of(table: pd.DataFrame) -> list[npt.NDArray[np.float64]]:
     """Return the columns of a table as arrays."""
     return [table[name].to_numpy(dtype=float) for name in table]
 

@@ -121,8 +121,6 @@ def _cumulated(mean: float, variance: float, most: int) -> npt.NDArray[np.float6
 
 Columns = npt.NDArray[np.float64]
 """Values by column, repetition and point; NaN where a repetition has none."""
-Number = Callable[..., float]
-"""A function of columns, each an array over points, to a number."""
 RESAMPLES = 999
 SEED = 1
 """The seed of the resampling: the same runs give the same interval."""
@@ -210,7 +208,7 @@ def outcomes(ratios: npt.NDArray[np.float64], margin: float) -> Outcomes:
     return Outcomes(better, tie, worse, (low, middle, high))
 
 
-def bootstrap_interval(columns: Columns, number: Number) -> Interval:
+def bootstrap_interval(columns: Columns, number: Callable[..., float]) -> Interval:
     """Return percentiles of a number over points and repetitions drawn anew (Efron 1979).
 
     Points are drawn with replacement, then the repetitions of each (the same ones for all columns,
@@ -346,8 +344,6 @@ def _lost(
 ) -> dict[str, int]:
     """Return how many pairs of runs are not `used`, which are `good` of both, by the reason."""
     unused = runs.groupby(list(pairs), observed=True).size().index.difference(used)
-    if unused.empty:
-        return {}
     status = runs.get("status", "ok")
     bad = runs.assign(_why=status).replace({"_why": {"ok": "no number"}})[~good]
     why = bad.groupby(list(pairs), observed=True)["_why"].first()

@@ -82,11 +82,9 @@ def over_stacks(ways: Mapping[str, Scenario], stacks: Sequence[str]) -> dict[str
             made[name] = scenario
             continue
         for stack, transports in zip(stacks, pairs, strict=True):
-            transport = transports[is_mpquic(scenario.transport)]
-            own = get_runner(transport).options_type.model_fields
-            options = {key: value for key, value in scenario.options.items() if key in own}
+            row = {"transport": transports[is_mpquic(scenario.transport)]}
             words = f"{name} ({stack})" if len(stacks) > 1 else name
-            made[words] = scenario.evolve(transport=transport, options=options)
+            made[words] = scenario_of_row(scenario, row)
     return made
 
 

@@ -119,9 +119,8 @@ def base_of(
 ) -> Scenario:
     """Return what all runs have in common; SettingsError if a field of a scenario is wrong."""
     options = {"receive_buffer_bytes": RECEIVE_BUFFER_BYTES, **fields.pop("options", {})}
-    own = {"transport": transport, "mode": "sc", "clock": "virtual", "options": options}
-    own["primary_leg"] = "nearest"
-    return Scenario.check({**fields, **own, "legs": list(legs)}, "advise")
+    own = {"transport": transport, "mode": "sc", "clock": "virtual", "primary_leg": "nearest"}
+    return Scenario.check({**fields, **own, "options": options, "legs": list(legs)}, "advise")
 
 
 Change = Callable[[Scenario], Scenario]

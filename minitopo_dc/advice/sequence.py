@@ -298,15 +298,13 @@ def _beside(stack: Candidates, runs: Runs) -> Iterator[str]:
         yield from of_roles(runs.table, [pair], len(scenario.legs))
     yield from beside_main(runs.table, pair)
     yield from unused_legs(runs.table[runs.table[LABEL].isin(pair)])
-    judged, seeds = runs.judged, f"with the first {SHOWN} seeds"
+    value, unit, seeds = runs.judged.value, runs.judged.unit, f"with the first {SHOWN} seeds"
     means = runs.means([*stack.ways])
-    shown = {
-        name: f"{significant(judged.value(mean))} {judged.unit}" for name, mean in means.items()
-    }
+    shown = {name: f"{significant(value(mean))} {unit}" for name, mean in means.items()}
     several = [name for name in means if stack.ways[name].mode == "dc"]
     if others := [f"{way} {shown[way]}" for way in several if way != stack.dual]:
         yield f"Beside them, {seeds}: {', '.join(others)}."
-    both = [means[way] for way in (stack.dual, stack.multipath) if way in means]
+    both = [means[way] for way in pair if way in means]
     alone = [way for way in means if stack.ways[way].mode == "sc"]
     leg = max(alone, key=means.__getitem__, default="")
     if leg and len(both) == 2 and means[leg] - max(both) > runs.judged.limit:

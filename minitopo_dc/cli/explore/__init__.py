@@ -107,20 +107,11 @@ def serve(
         print(f"{address}\nCtrl-C ends it.", flush=True)  # noqa: T201
     if shown:
         webbrowser.open(address)
-    pn.serve(
-        {token: content},
-        port=port,
-        address=HOST,
-        websocket_origin=[f"{HOST}:{port}"],
-        show=False,
-        title="minitopo-dc explore",
-        threaded=threaded,
-        verbose=False,
-        use_index=False,
-        redirect_root=False,
-        check_unused_sessions=1000,
-        unused_session_lifetime=UNUSED_MS,
-    )
+    place: Any = {"port": port, "address": HOST, "websocket_origin": [f"{HOST}:{port}"]}
+    place |= {"title": "minitopo-dc explore", "threaded": threaded}
+    place |= dict.fromkeys(("show", "verbose", "use_index", "redirect_root"), False)
+    unused = {"check_unused_sessions": 1000, "unused_session_lifetime": UNUSED_MS}
+    pn.serve({token: content}, **place, **unused)
     return address
 
 

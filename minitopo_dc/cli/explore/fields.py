@@ -85,11 +85,9 @@ class Entry:
     def _slider(self, key: str) -> Any:
         """Return what moves the number."""
         steps = {f"{step:g}": step for step in self._steps}
-        look = {"show_value": False, "width": WIDTH - 110, "margin": (10, 5)}
+        look = {"show_value": False, "width": WIDTH - 110, "margin": (10, 5), "css_classes": [key]}
         place = self._nearest(self._steps[0])
-        slider = pn.widgets.DiscreteSlider(
-            label="", options=steps, value=place, css_classes=[key], **look
-        )
+        slider = pn.widgets.DiscreteSlider(label="", options=steps, value=place, **look)
         slider.param.watch(self._moved, "value_throttled")
         return slider
 

@@ -324,14 +324,13 @@ def _capacity(leg: Leg) -> str:
 
 def _carrier(leg: Leg) -> str:
     """Return the name of the carrier that a leg is; empty: it is none."""
-    return _carriers().get(_rates(leg), "") if leg.downlink.rlc else ""
+    down, up = leg.downlink, leg.uplink
+    return _carriers().get((down.rate_mbps, up.rate_mbps), "") if down.rlc else ""
 
 
 @cache
 def _carriers() -> Mapping[tuple[float | None, ...], str]:
     """Return carriers by their rates, by which they are told."""
-    return {_rates(Leg.check({"carrier": name}, name)): name for name in CARRIERS}
-
-
-def _rates(leg: Leg) -> tuple[float | None, ...]:
-    return leg.downlink.rate_mbps, leg.uplink.rate_mbps
+    legs = (Leg.check({"carrier": name}, name) for name in CARRIERS)
+    rates = ((leg.downlink.rate_mbps, leg.uplink.rate_mbps) for leg in legs)
+    return dict(zip(rates, CARRIERS, strict=True))
