@@ -126,8 +126,6 @@ def base_of(
 Change = Callable[[Scenario], Scenario]
 FARTHER_MS, TIMES, LOSS_PERCENT = 20.0, 10.0, 0.1
 """What is changed: the server's distance, the part of the size, the random losses."""
-CHANGED = "changed"
-"""Of the changed runs, in that of the advice."""
 
 
 def dependence(stack: Candidates, runs: Runs) -> str:
@@ -144,7 +142,7 @@ def dependence(stack: Candidates, runs: Runs) -> str:
         if runs.room() < SHOWN:
             break
         ways = {name: change(stack.ways[name]) for name in pair}
-        other = Runs(runs.directory / CHANGED / str(len(sides)), ways, runs.judged, runs.workers)
+        other = Runs(runs.directory / "changed" / str(len(sides)), ways, runs.judged, runs.workers)
         other.until, other.progress = runs.until, runs.progress
         other.make(pair, SHOWN)
         if (side := _side(other, pair)) is not None:

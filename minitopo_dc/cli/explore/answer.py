@@ -383,8 +383,7 @@ def _rates(axes: Axes, runs: Mapping[str, Mapping[Any, Any]], directory: Path) -
     bin_s = max(LEAST_BIN_S, min(min(seconds) / LEAST_BINS, max(seconds) / BINS))
     for way, look in plots.looks(runs).items():
         (rate,) = plots.rates(client_rate(directory / runs[way]["run"], bin_s)).values()
-        line: dict[str, Any] = {"color": look.colour, "linestyle": look.dash}
-        axes.plot(*rate, label=way, **line)
+        axes.plot(*rate, label=way, color=look.colour, linestyle=look.dash)
     axes.set(title="received over time", xlabel="time (s)", ylabel="Mbit/s")
     axes.set(xlim=(0, None), ylim=(0, None))
     if 0 < len(axes.lines) <= MOST_NAMED:
