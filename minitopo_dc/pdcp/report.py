@@ -172,13 +172,11 @@ def decode_report(data: bytes, legs: int) -> Report:
         PduError: it is none.
     """
     size = report_size(legs)
-    if len(data) < size:
+    if len(data) < size or (data[0] == VERSION and len(data) > size):
         raise PduError(f"report of {len(data)} bytes: must be {size} for {legs} legs")
     version, count, number = _HEAD.unpack_from(data)
     if version not in (VERSION, WITH_STATUS):
         raise PduError(f"report of version {version}: must be {VERSION} or {WITH_STATUS}")
-    if version == VERSION and len(data) != size:
-        raise PduError(f"report of {len(data)} bytes: must be {size} for {legs} legs")
     if count != legs:
         raise PduError(f"report of {count} legs: must be {legs}")
     if not number:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import combinations
 from math import comb
 from random import Random
@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from minitopo_dc.pdcp.policies.policy import PolicyError, checked_number, split_policy
 from minitopo_dc.pdcp.policies.proportional import DeficitRoundRobin
-from minitopo_dc.pdcp.policies.view import LegView, moving_legs, up_legs
+from minitopo_dc.pdcp.policies.view import LegReport, LegView, moving_legs, up_legs
 from minitopo_dc.units import NS_PER_MS
 
 
@@ -84,7 +84,7 @@ class BanditPolicy:
     """Plays a ratio for an epoch, is rewarded by the reports, and prefers what paid (D-UCB).
 
     Arms: `ratios`. In the first half of an epoch what the ratio before had put on the legs goes
-    away; the reports of the second half are the reward (`Outcome.reward`). An epoch without two
+    away; the reports of the second half are the reward (`reward`). An epoch without two
     reports there is played on. Within an epoch packets go one by one by smooth round robin.
 
     Legs that do not move are left out; where none does, those that are down. Where SDUs can wait,
@@ -120,10 +120,9 @@ class BanditPolicy:
             rng=Random(seed),
         )
         self._robin = DeficitRoundRobin(legs)
-        self._one = tuple((leg,) for leg in range(legs))
         self._arm = self._bandit.choose()
         self._began: int | None = None
-        self._before: ReportSums | None = None
+        self._before: LegReport | None = None
 
     def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
         """Return one leg, none if the one whose turn it is does not take an SDU that can wait."""
@@ -137,7 +136,7 @@ class BanditPolicy:
         if views[0].may_wait and not views[leg].takes(now=now, size=size):
             return ()
         self._robin.pay(size, weights, shared, leg)
-        return self._one[leg]
+        return (leg,)
 
     def _judge(self, now: int, views: Sequence[LegView]) -> None:
         """Go on to the next epoch if this one is over and can be judged."""
@@ -152,45 +151,36 @@ class BanditPolicy:
             after = outcome(views)
             if after is None or after.at <= self._before.at:
                 return
-            reward = after.reward(self._before, loss_cost=self._loss_cost, wait=self._wait)
-            self._bandit.learn(self._arm, reward)
+            gained = reward(self._before, after, loss_cost=self._loss_cost, wait=self._wait)
+            self._bandit.learn(self._arm, gained)
             self._arm = self._bandit.choose()
             self._began, self._before = now, None
 
 
-@dataclass(frozen=True, slots=True)
-class ReportSums:
-    """Sums over all legs of the receiver's latest reports, and when these came (ns)."""
+def reward(before: LegReport, after: LegReport, *, loss_cost: float, wait: float) -> float:
+    """Return the bytes per ns between two outcomes, less what loss and waiting cost; at least 0.
 
-    at: int
-    pdus: int
-    bytes: int
-    lost_pdus: int
-    reordering_ns: int
-
-    def reward(self, before: ReportSums, *, loss_cost: float, wait: float) -> float:
-        """Return the bytes per ns since `before`, less what loss and waiting cost; at least 0.
-
-        A lost PDU, of mean size, costs `loss_cost` times its bytes. Delivered bytes are worth less
-        by the mean time in the reordering buffer over `wait` (ns).
-        """
-        pdus, size = self.pdus - before.pdus, self.bytes - before.bytes
-        if not pdus:
-            return 0.0
-        waited = (self.reordering_ns - before.reordering_ns) / pdus
-        lost = (self.lost_pdus - before.lost_pdus) * size / pdus
-        worth = size * (1 - waited / wait) - loss_cost * lost
-        return max(0.0, worth) / (self.at - before.at)
+    A lost PDU, of mean size, costs `loss_cost` times its bytes. Delivered bytes are worth less by
+    the mean time in the reordering buffer over `wait` (ns).
+    """
+    pdus = after.delivered_pdus - before.delivered_pdus
+    size = after.delivered_bytes - before.delivered_bytes
+    if not pdus:
+        return 0.0
+    waited = (after.reordering_ns - before.reordering_ns) / pdus
+    lost = (after.lost_pdus - before.lost_pdus) * size / pdus
+    worth = size * (1 - waited / wait) - loss_cost * lost
+    return max(0.0, worth) / (after.at - before.at)
 
 
-def outcome(views: Sequence[LegView]) -> ReportSums | None:
-    """Return the sums over the latest report of each leg, None before the first report."""
+def outcome(views: Sequence[LegView]) -> LegReport | None:
+    """Return the latest report with the sums over all legs, None before the first report."""
     reports = [view.report for view in views if view.report is not None]
     if not reports:
         return None
     counts = "delivered_pdus", "delivered_bytes", "lost_pdus", "reordering_ns"
-    sums = (sum(getattr(report, name) for report in reports) for name in counts)
-    return ReportSums(reports[0].at, *sums)
+    sums = {name: sum(getattr(report, name) for report in reports) for name in counts}
+    return replace(reports[0], **sums)
 
 
 def ratios(legs: int) -> list[tuple[int, ...]]:

@@ -37,7 +37,6 @@ class ProportionalPolicy:
         self.rates = DeliveryRates(legs, time_constant=constant * NS_PER_MS, floor=floor / 100)
         """What the legs are found to deliver."""
         self._robin = DeficitRoundRobin(legs)
-        self._one = tuple((leg,) for leg in range(legs))
 
     def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
         """Return one leg, or none where the SDU can wait and no leg takes it."""
@@ -47,7 +46,7 @@ class ProportionalPolicy:
             return ()
         leg = self._robin.next_leg(size, self.rates.shares, able)
         self._robin.pay(size, self.rates.shares, able, leg)
-        return self._one[leg]
+        return (leg,)
 
 
 class DeliveryRates:

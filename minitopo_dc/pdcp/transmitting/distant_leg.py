@@ -82,6 +82,12 @@ class InFlight:
     """When the node is expected to have served it, ns."""
 
 
+BEFORE_ANY: Final = DeliveryStatus(
+    desired_bytes=MIN_BYTES, desired_bps=0, transmitted=0, lost=(), is_up=True
+)
+"""What a leg's node counts as having told before its first status; a rate of 0 is unknown."""
+
+
 class LegEstimate:
     """The state of a leg as the node that splits estimates it, from statuses and what it has sent.
 
@@ -97,7 +103,7 @@ class LegEstimate:
         self._delay = control.mean_delay_ns
         self._fill_packets, self._fill_bytes = control.fill_packets, control.fill_bytes
         self._header = header
-        self._status: DeliveryStatus | None = None
+        self._status = BEFORE_ANY
         self._sent: deque[InFlight] = deque()
         self._sent_bytes = 0  # of their SDUs
         self._idle = 0  # when the node has served all of them, by this estimate
@@ -111,11 +117,11 @@ class LegEstimate:
     @property
     def is_up(self) -> bool:
         """Return whether the latest status has no radio link outage."""
-        return self._status is None or self._status.is_up
+        return self._status.is_up
 
     def rate_bps(self, *, now: int) -> int:  # noqa: ARG002  (LegState's)
         """Return the rate of the latest status in bit/s; 0 where it is down or unknown."""
-        return self._status.desired_bps if self._status is not None and self.is_up else 0
+        return self._status.desired_bps if self.is_up else 0
 
     def backlog_bytes(self, *, now: int) -> int:
         """Return the bytes with headers sent and not yet served by the leg, at least 0."""
@@ -141,7 +147,7 @@ class LegEstimate:
 
     def room_from(self) -> int:
         """Return from when on (ns) what is sent is expected to find the node's queue half empty."""
-        moment, rate = 0, 0 if self._status is None else self._status.desired_bps
+        moment, rate = 0, self._status.desired_bps
         if self._fill_bytes is not None and rate:
             moment = self._idle - _service_ns(self._fill_bytes, rate) - self._delay
         if self._fill_packets is not None and len(self._sent) >= self._fill_packets:
@@ -150,8 +156,7 @@ class LegEstimate:
 
     def credit_bytes(self) -> int:
         """Return the bytes that may still be sent; below 0 if the node wants less than it has."""
-        desired = MIN_BYTES if self._status is None else self._status.desired_bytes
-        return desired - self._sent_bytes
+        return self._status.desired_bytes - self._sent_bytes
 
     def sent(self, number: int, *, size: int, count: int, now: int) -> None:
         """Note a PDU with an SDU of `size` bytes that is sent at `now` (ns) as frame `number`."""
@@ -165,12 +170,11 @@ class LegEstimate:
         """Take a status that came at `now` (ns); return the highest COUNT that it says is gone."""
         self._status = status
         gone = [pdu for pdu in self._sent if pdu.number <= status.transmitted]
-        ranges = status.lost
         self._sent = deque(
             pdu
             for pdu in self._sent
             if pdu.number > status.transmitted
-            and not any(first <= pdu.number <= last for first, last in ranges)
+            and not any(first <= pdu.number <= last for first, last in status.lost)
         )
         self._sent_bytes = sum(pdu.size for pdu in self._sent)
         self._idle = now - self._delay
@@ -186,8 +190,7 @@ class LegEstimate:
         return counts
 
     def _serve(self, pdu: InFlight) -> None:
-        rate = self._status.desired_bps if self._status is not None else 0
-        if rate:
+        if rate := self._status.desired_bps:
             begin = max(self._idle, pdu.due)
             self._idle = pdu.end = begin + _service_ns(pdu.size + self._header, rate)
 

@@ -152,30 +152,23 @@ class SelectiveDuplication:
         rule, kind = self.rule, facts.kind
         # These two keep state, so they are asked for every SDU.
         again = rule.retransmissions and self._sent.has(facts.segment)
-        lossy = False
+        lossy = late = False
         if rule.loss_percent is not None:
             self._losses.observe(views)
             lossy = all(self._losses.percent(leg) > rule.loss_percent for leg in chosen)
+        if rule.deadline_ns is not None:
+            delays = [expected_ns(views[leg], now=now, size=size) for leg in chosen]
+            late = all(delay is None or delay > rule.deadline_ns for delay in delays)
         small = kind is PacketKind.UDP and size <= rule.small_bytes
         return (
             again
             or lossy
+            or late
             or facts.dscp in rule.dscp
             or (rule.below_bytes is not None and size < rule.below_bytes)
             or (rule.handshake and kind is PacketKind.HANDSHAKE)
             or (rule.ack and (small or kind is PacketKind.ACK))
-            or (
-                rule.deadline_ns is not None
-                and _is_late(chosen, size, now, views, rule.deadline_ns)
-            )
         )
-
-
-def _is_late(
-    chosen: tuple[int, ...], size: int, now: int, views: Sequence[LegView], deadline: int
-) -> bool:
-    delays = [expected_ns(views[leg], now=now, size=size) for leg in chosen]
-    return all(delay is None or delay > deadline for delay in delays)
 
 
 class _SentSequences:

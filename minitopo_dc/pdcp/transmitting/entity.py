@@ -128,21 +128,19 @@ class TransmittingEntity(Generic[T]):
                 f"split policy {type(policy).__name__} sees legs: needs {legs}, "
                 f"{len(states)} are shown"
             )
-
-        def make(leg: int, queue: LegQueue, bearer: BearerLegs[T]) -> BearerLeg[T]:
-            if flow_control:
-                return DistantLeg(leg, queue, bearer, flow_control[leg])
-            return BearerLeg(leg, queue, bearer)
-
-        self._legs = BearerLegs(
-            states,
-            make,
+        self._legs: BearerLegs[T] = BearerLegs(
             legs,
             lead=LEAD_NS if sees_legs(policy) else None,
             header=sn_format.size,
             waiting=waiting,
             feedback=self.feedback,
             failures=failures,
+        )
+        self._legs.legs = tuple(
+            DistantLeg(leg, queue, self._legs, flow_control[leg])
+            if flow_control
+            else BearerLeg(leg, queue, self._legs)
+            for leg, queue in enumerate(states)
         )
         self._views: tuple[LegView, ...] = self._legs.legs if sees_legs(policy) else ()
 
@@ -181,11 +179,6 @@ class TransmittingEntity(Generic[T]):
         legs = self._split(now=now, size=size, views=self._views)
         if self.follows_legs:
             legs = self._legs.select_up_legs(legs, now=now, size=size) or legs
-        if self._duplication is not None:
-            legs = self._duplication.legs(
-                legs, now=now, size=size, views=self._legs.legs, facts=facts
-            )
-        self._number(pdu)
         self._send_on(legs, pdu, now)
         return bool(legs)
 
@@ -292,6 +285,12 @@ class TransmittingEntity(Generic[T]):
             self._marked += 1
 
     def _send_on(self, legs: tuple[int, ...], pdu: Pdu[T], now: int) -> None:
+        """Send an SDU on the legs that the split names, and on those of its duplicates."""
+        if self._duplication is not None:
+            views, facts = self._legs.legs, pdu.facts
+            legs = self._duplication.legs(legs, now=now, size=pdu.size, views=views, facts=facts)
+        if pdu.count == NO_COUNT:
+            self._number(pdu)
         if not legs:
             self._dropped_split += 1
             return
@@ -342,12 +341,6 @@ class TransmittingEntity(Generic[T]):
                 return
             self._answer = ()
             waiting.pop()
-            if self._duplication is not None:
-                legs = self._duplication.legs(
-                    legs, now=now, size=size, views=bearer.legs, facts=first.facts
-                )
-            if first.count == NO_COUNT:
-                self._number(first)
             self._send_on(legs, first, now)
 
     def _send_again(self, recovery: Recovery[T], now: int) -> None:

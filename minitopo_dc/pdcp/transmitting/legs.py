@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -29,8 +29,6 @@ class BearerLegs(Generic[T]):
     """All legs of one bearer (numbered from 0), to which it sends PDUs with SDUs of type `T`.
 
     Attributes:
-        states: the legs themselves; none where they cannot be seen.
-        make: makes the bearer's side of a leg, from its number, the leg and this.
         number: how many legs there are.
         lead: of how much a leg beside the entity takes (`BearerLeg`), ns.
         header: bytes that a PDU has more than its SDU.
@@ -39,8 +37,6 @@ class BearerLegs(Generic[T]):
         failures: which legs have failed; None: nobody looks.
     """
 
-    states: Sequence[LegQueue]
-    make: Callable[[int, LegQueue, BearerLegs[T]], BearerLeg[T]]
     number: int
     lead: int | None = None
     header: int = 0
@@ -54,8 +50,8 @@ class BearerLegs(Generic[T]):
         self.sent_bytes = [0] * self.number
         self._down: set[int] = set()
         self._failed: frozenset[int] = frozenset()
-        self.legs = tuple(self.make(leg, state, self) for leg, state in enumerate(self.states))
-        """The bearer's side of each leg."""
+        self.legs: tuple[BearerLeg[T], ...] = ()
+        """The bearer's side of each leg, which its entity makes; none: they cannot be seen."""
 
     def queued(self) -> tuple[int, int]:
         """Return the SDUs in the legs' queues and their bytes, as of the last `settle`.

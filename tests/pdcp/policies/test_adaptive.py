@@ -22,7 +22,7 @@ from minitopo_dc.pdcp import (
     sees_legs,
     sn_format,
 )
-from minitopo_dc.pdcp.policies.bandit import MAX_ARMS, DiscountedUcb, ReportSums, ratios
+from minitopo_dc.pdcp.policies.bandit import MAX_ARMS, DiscountedUcb, ratios, reward
 from minitopo_dc.pdcp.policies.best_leg import SPLIT_THRESHOLDS
 from minitopo_dc.pdcp.policies.policy import checked_split, needs_of
 from minitopo_dc.pdcp.policies.proportional import DeficitRoundRobin
@@ -307,15 +307,15 @@ def test_ratios_are_all_ways_to_divide_so_many_parts(legs: int, parts: int, arms
 
 
 @pytest.mark.parametrize(
-    ("lost", "waited", "loss_cost", "reward"),
+    ("lost", "waited", "loss_cost", "worth"),
     [(0, 0, 1, 100), (1, 0, 1, 90), (1, 0, 2, 80), (0, 1000, 1, 90), (20, 0, 1, 0)],
 )
 def test_loss_and_waiting_lessen_a_reward(
-    lost: int, waited: int, loss_cost: float, reward: float
+    lost: int, waited: int, loss_cost: float, worth: float
 ) -> None:
-    before = ReportSums(at=0, pdus=0, bytes=0, lost_pdus=0, reordering_ns=0)
-    after = ReportSums(at=100, pdus=10, bytes=10_000, lost_pdus=lost, reordering_ns=waited)
-    assert after.reward(before, loss_cost=loss_cost, wait=1000) == reward
+    before = LegReport(0, None, 0, 0, 0, 0, 0)
+    after = LegReport(100, 9, 10, 10_000, lost, 0, waited)
+    assert reward(before, after, loss_cost=loss_cost, wait=1000) == worth
 
 
 @pytest.mark.parametrize(("exploration", "arm"), [(0.3, 0), (0.5, 1)])

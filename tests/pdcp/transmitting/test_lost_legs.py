@@ -125,7 +125,7 @@ def test_what_was_taken_back_from_a_leg_is_not_outstanding_behind_others_packets
         LegParameters(delay=ConstantDelay(0)), make_capacity(12_000_000), Random(1)
     )
     leg.start(0)
-    (near,) = BearerLegs[str]([leg], BearerLeg, 1, waiting=endless()).legs
+    near = BearerLeg(0, leg, BearerLegs[str](1, waiting=endless()))
     leg.push("another's", SIZE, 0)
     near.send(Pdu("own", SIZE, leg=0, count=0), 0)
     assert [pdu.sdu for pdu in near.arrived(0)] == ["own"]
