@@ -167,9 +167,9 @@ class AnyLeg(ABC, Generic[T]):
         dropped, self._dropped = self._dropped, []
         return dropped
 
-    @abstractmethod
     def next_timeout(self) -> int | None:
-        """Return when to poll next (ns), or None if nothing is under way."""
+        """Return when to poll next (ns), or None if nothing is under way in this direction."""
+        return self._next_event() if self._news is None else self._news
 
     @abstractmethod
     def start(self, now: int) -> None:
@@ -290,6 +290,10 @@ class AnyLeg(ABC, Generic[T]):
         self._air.delay = delay
 
     # What follows is called when all until now has happened, but for `_pause`.
+
+    @abstractmethod
+    def _next_event(self) -> int | None:
+        """Return when something happens next (ns), None if nothing will."""
 
     @abstractmethod
     def _advance(self, now: int) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from itertools import count
 from typing import get_args
 
 from minitopo_dc.trace.model import (
@@ -253,6 +254,11 @@ class OpportunityCapacity:
     def rate_at(self, time: int) -> int:
         """Return the mean rate in bit/s over the `RATE_WINDOW_NS` before a moment."""
         return self.bits_between(time - RATE_WINDOW_NS, time) * NS_PER_S // RATE_WINDOW_NS
+
+    def steps(self) -> Iterator[tuple[int, int]]:
+        """Yield each second (ns, from 0) and the mean rate (bit/s) over it, without end."""
+        for second in count(0, NS_PER_S):
+            yield second, self.bits_between(second, second + NS_PER_S)
 
     def _moment(self, index: int) -> int:
         lap, place = divmod(index, len(self._moments))

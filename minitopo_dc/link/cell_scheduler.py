@@ -104,7 +104,7 @@ class ProportionalFair(CellScheduler):
     """
 
     def __init__(self, *, averaging_ms: float = 1000.0) -> None:
-        self._window = nanoseconds("averaging_ms", averaging_ms)
+        (self._window,) = nanoseconds(averaging_ms=averaging_ms)
         # What users have had, each bit with the weight exp(its time since `_origin` / window): all
         # averages fade by the same factor, which leaves the ratios' order as it is.
         self._averages: defaultdict[int, float] = defaultdict(lambda: _LEAST)

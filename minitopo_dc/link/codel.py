@@ -42,7 +42,7 @@ class CoDel(QueueDiscipline):
     """
 
     def __init__(self, *, target_ms: float = 5.0, interval_ms: float = 100.0) -> None:
-        self.numbers = nanoseconds("target_ms", target_ms), nanoseconds("interval_ms", interval_ms)
+        self.numbers = nanoseconds(target_ms=target_ms, interval_ms=interval_ms)
         self._first_above = self._drop_next = 0  # ns
         self._count = self._last_count = 0
         self._dropping = False

@@ -6,7 +6,7 @@ parameters by keyword::
     @queue_discipline("head-limit")
     class HeadLimit(QueueDiscipline):
         def __init__(self, *, limit_ms: float = 50.0) -> None:
-            self._limit_ns = nanoseconds("limit_ms", limit_ms)
+            (self._limit_ns,) = nanoseconds(limit_ms=limit_ms)
 
         def dequeue(self, packet: AtQueue, now: int, rng: Random) -> Verdict:
             return congested(packet) if packet.waited > self._limit_ns else Verdict.PASS
@@ -140,9 +140,9 @@ def number(name: str, value: object, low: float, high: float = math.inf) -> floa
     return float(value)  # type: ignore[arg-type]
 
 
-def nanoseconds(name: str, milliseconds: object) -> int:
-    """Return a time in ms, at most an hour, as ns; ValueError if it is none or not above 0."""
-    return round(number(name, milliseconds, 0, 3_600_000) * NS_PER_MS)
+def nanoseconds(**times: object) -> tuple[int, ...]:
+    """Return times in ms, at most an hour, as ns; ValueError if one is none or not above 0."""
+    return tuple(round(number(*it, 0, 3_600_000) * NS_PER_MS) for it in times.items())
 
 
 @queue_discipline(DROP_TAIL)
@@ -165,7 +165,7 @@ class Step(QueueDiscipline):
     """
 
     def __init__(self, *, threshold_ms: float = 1.0) -> None:
-        self.numbers = (nanoseconds("threshold_ms", threshold_ms),)
+        self.numbers = nanoseconds(threshold_ms=threshold_ms)
 
     def dequeue(self, packet: AtQueue, now: int, rng: Random) -> Verdict:  # noqa: ARG002
         """Return whether the packet has waited too long."""
@@ -202,7 +202,7 @@ class Red(QueueDiscipline):
         self.numbers = (
             *(low, number("maximum_packets", maximum_packets, low)),
             *(number("probability", probability, 0, 1), number("weight", weight, 0, 1)),
-            nanoseconds("mean_packet_ms", mean_packet_ms),
+            *nanoseconds(mean_packet_ms=mean_packet_ms),
         )
         self.average = 0.0
         """Of the queue, in packets."""

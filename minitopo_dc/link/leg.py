@@ -54,10 +54,7 @@ class CapacityLeg(AnyLeg[T]):
         self._grant, self._granted = parameters.grant_ns, -NEVER  # ns; from when on it serves
         self._begun = 0  # when the packet in service was begun (ns)
 
-    def next_timeout(self) -> int | None:
-        """Return when to poll next (ns), or None if nothing is under way."""
-        if self._news is not None:
-            return self._news
+    def _next_event(self) -> int | None:
         first = self._air.first()
         if self._finish == NEVER:
             return first

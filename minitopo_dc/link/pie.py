@@ -54,8 +54,8 @@ class Pie(QueueDiscipline):
         mark_below: float = 0.1,
     ) -> None:
         self.numbers = (
-            *(nanoseconds("target_ms", target_ms), nanoseconds("update_ms", update_ms)),
-            *(nanoseconds("burst_ms", burst_ms), number("mark_below", mark_below, 0, 1)),
+            *nanoseconds(target_ms=target_ms, update_ms=update_ms, burst_ms=burst_ms),
+            number("mark_below", mark_below, 0, 1),
         )
         self.probability = 0.0
         """Of a drop."""
@@ -152,9 +152,9 @@ class DualPi2(QueueDiscipline):
         ramp_ms: float = 0.4,
     ) -> None:
         self.numbers = (
-            *(nanoseconds("target_ms", target_ms), nanoseconds("round_trip_ms", round_trip_ms)),
+            *nanoseconds(target_ms=target_ms, round_trip_ms=round_trip_ms),
             number("coupling", coupling, 0),
-            *(nanoseconds("ramp_from_ms", ramp_from_ms), nanoseconds("ramp_ms", ramp_ms)),
+            *nanoseconds(ramp_from_ms=ramp_from_ms, ramp_ms=ramp_ms),
         )
         round_trip = self.numbers[1] / NS_PER_S
         self._interval = min(self.numbers[0], self.numbers[1] // 3)

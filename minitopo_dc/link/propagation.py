@@ -15,14 +15,13 @@ from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import count
 from operator import attrgetter
 from random import Random
 from typing import Any, Generic, Literal, TypeVar
 
-from minitopo_dc.link.capacity import Capacity, RateCapacity
+from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.discipline import LegPacket
-from minitopo_dc.units import NS_PER_S, NS_PER_US, check_within
+from minitopo_dc.units import NS_PER_US, check_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +121,7 @@ def delay_steps(curve: DelayCurve, capacity: Capacity) -> Iterator[tuple[int, in
     opportunities, which have no rate, follows their mean over each second.
     """
     delay = curve_delay_ns(curve, 0)
-    for time, rate in _rates(capacity):
+    for time, rate in capacity.steps():
         delay = curve_delay_ns(curve, rate) if rate else delay
         yield time, delay
 
@@ -136,14 +135,6 @@ def _delay_ms(curve: DelayCurve, mbps: float) -> float:
     if curve == "linear":
         return max(0.0, d1 + (d2 - d1) * (mbps - c1) / (c2 - c1))
     return CONSTANT_MS
-
-
-def _rates(capacity: Capacity) -> Iterator[tuple[int, int]]:
-    if isinstance(capacity, RateCapacity):
-        yield from capacity.steps()
-        return
-    for second in count(0, NS_PER_S):
-        yield second, capacity.bits_between(second, second + NS_PER_S)
 
 
 T = TypeVar("T")

@@ -11,14 +11,14 @@ from pydantic import AfterValidator, Field, model_validator
 
 from minitopo_dc.fields.base import FilePath, LeftOut, Settings
 from minitopo_dc.fields.ranges import Megabytes, Number, Rate, Seconds, within
-from minitopo_dc.link.background import (
+from minitopo_dc.link.cell import (
     Background,
+    Cell,
     Load,
     full_buffer,
     on_off_periods,
     poisson_downloads,
 )
-from minitopo_dc.link.cell import Cell
 from minitopo_dc.link.cell_scheduler import CellScheduler, make_scheduler
 from minitopo_dc.link.rlc.parameters import SLOT_NS
 from minitopo_dc.scenario.change import Outage, check_order

@@ -21,14 +21,14 @@ from minitopo_dc.link import (
     RlcParameters,
     make_capacity,
 )
-from minitopo_dc.link.background import (
+from minitopo_dc.link.cell import (
     Background,
+    Cell,
     Load,
     full_buffer,
     on_off_periods,
     poisson_downloads,
 )
-from minitopo_dc.link.cell import Cell
 from minitopo_dc.link.cell_scheduler import (
     CellScheduler,
     CellUser,

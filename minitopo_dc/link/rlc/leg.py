@@ -89,10 +89,7 @@ class RlcLeg(AnyLeg[T]):
         self._dropped_discard = self._dropped_radio = self._resent = 0
         self._nacks = 0  # of blocks that HARQ has given up since the last report
 
-    def next_timeout(self) -> int | None:
-        """Return when to poll next (ns), or None if nothing is under way."""
-        if self._news is not None:
-            return self._news
+    def _next_event(self) -> int | None:
         first = self._air.first()
         if first is not None and not self._air.reorder:
             return first  # in order, nothing comes before what is in propagation

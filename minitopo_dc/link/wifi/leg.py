@@ -56,10 +56,7 @@ class WifiLeg(AnyLeg[T]):
         self._saturated = saturated_bps(medium.parameters)
         self._dropped_radio = 0
 
-    def next_timeout(self) -> int | None:
-        """Return when to poll next (ns), None if nothing is under way in this direction."""
-        if self._news is not None:
-            return self._news
+    def _next_event(self) -> int | None:
         event = self._medium.next_event() if self._station.has_work else NEVER
         return earliest(self._air.first(), event if event < NEVER else None)
 

@@ -76,7 +76,7 @@ class WifiPath:
     def advance(self, now: int) -> None:
         """Process the events of both directions of a chain up to `now` (ns), in order of time."""
         while True:
-            moment = earliest(*(chain.next_event() for chain in self._chains))
+            moment = earliest(*(chain._next_event() for chain in self._chains))
             if moment is None or moment > now:
                 return
             for chain in self._chains:
@@ -128,8 +128,7 @@ class Chain(AnyLeg[T]):
         self._radio = radio
         self._arrived: list[T] = []
 
-    def next_event(self) -> int | None:
-        """Return when something happens next to one of the links (ns), None if nothing will."""
+    def _next_event(self) -> int | None:
         return earliest(*(link.next_timeout() for link in self._links))
 
     def step(self, moment: int) -> None:
@@ -158,10 +157,6 @@ class Chain(AnyLeg[T]):
         self._news = None
         arrived, self._arrived = self._arrived, []
         return arrived
-
-    def next_timeout(self) -> int | None:
-        """Return when to poll next (ns), None if nothing is under way in this direction."""
-        return self.next_event() if self._news is None else self._news
 
     def start(self, now: int) -> None:
         """Start the time of all links: make `now` (ns) their time 0."""

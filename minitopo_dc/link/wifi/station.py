@@ -169,14 +169,10 @@ class Station(Contender, Generic[T]):
 
     def _contend(self) -> None:
         """Find from when on the station wants the medium."""
-        if not self._up or self._flying:
+        if not self._up or self._flying or not self.has_work:
             self.ready = NEVER
-        elif self._again:
-            self.ready = self._free
-        elif self.queue:
-            self.ready = max(self._free, self._worth_sending())
         else:
-            self.ready = NEVER
+            self.ready = self._free if self._again else max(self._free, self._worth_sending())
 
     def _worth_sending(self) -> int:
         """Return when (ns) the queue's first packets are worth sending: an A-MSDU waits to fill."""
