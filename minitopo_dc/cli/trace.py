@@ -13,7 +13,7 @@ from rich.console import Console
 from minitopo_dc.cli.screen import note, save_figure
 from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.link.rlc.tdd import SlotsOf
+from minitopo_dc.link.rlc.parameters import SlotsOf
 from minitopo_dc.numbers import significant
 from minitopo_dc.results.tables.sheet import Head, Sheet
 from minitopo_dc.scenario.carriers import carrier

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final
 
 from minitopo_dc.units import NS_PER_MS, check_within
@@ -121,7 +122,8 @@ class AdaptiveTReordering:
     """
 
     def __init__(self, legs: int) -> None:
-        self._longest = [_WindowedMaximum() for _ in range(legs)]
+        # Time and delay, of each leg: a delay is kept until a longer one comes, so they descend.
+        self._longest: list[deque[tuple[int, int]]] = [deque() for _ in range(legs)]
         # First COUNT, COUNT after the last, and since when: COUNTs and times ascend.
         self._gaps: deque[tuple[int, int, int]] = deque()
         self._learns_until: int | None = None
@@ -140,37 +142,21 @@ class AdaptiveTReordering:
 
     def arrived(self, count: int, leg: int, now: int) -> None:
         """Note that a missing COUNT arrived on `leg` at `now`, whether it was given up or not."""
-        index = bisect_right(self._gaps, count, key=_end)
+        index = bisect_right(self._gaps, count, key=itemgetter(1))
         if index < len(self._gaps) and self._gaps[index][0] <= count:
-            self._longest[leg].push(now - self._gaps[index][2], now)
+            delay, kept = now - self._gaps[index][2], self._longest[leg]
+            while kept and kept[-1][1] <= delay:
+                kept.pop()
+            kept.append((now, delay))
 
     def value(self, now: int) -> int:
         """Return the t-Reordering (ns, a value of the standard) of a timer that starts at `now`."""
-        known = [longest for leg in self._longest if (longest := leg.value(now)) is not None]
+        for kept in self._longest:
+            while kept and now - kept[0][0] > WINDOW_NS:
+                kept.popleft()
+        known = [kept[0][1] for kept in self._longest if kept]
         needed = max(known) * MARGIN if known else INITIAL_NS
         if self._learns_until is None or now < self._learns_until:
             needed = max(needed, INITIAL_NS)
         needed = min(max(needed, LOWEST_NS), HIGHEST_NS)
         return VALUES_NS[bisect_left(VALUES_NS, needed)]
-
-
-class _WindowedMaximum:
-    """The largest value within the last `WINDOW_NS`."""
-
-    def __init__(self) -> None:
-        self._kept: deque[tuple[int, int]] = deque()  # time and value; values descend
-
-    def push(self, value: int, now: int) -> None:
-        kept = self._kept
-        while kept and kept[-1][1] <= value:
-            kept.pop()
-        kept.append((now, value))
-
-    def value(self, now: int) -> int | None:
-        kept = self._kept
-        while kept and now - kept[0][0] > WINDOW_NS:
-            kept.popleft()
-        return kept[0][1] if kept else None
-
-
-_end: Callable[[tuple[int, int, int]], int] = lambda gap: gap[1]  # noqa: E731

@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from minitopo_dc.fields.base import Settings, describe, quoted
 from minitopo_dc.fields.ranges import Milliseconds, Percent
-from minitopo_dc.link.rlc.tdd import SYMBOLS, SlotsOf, TddPattern
+from minitopo_dc.link.rlc.parameters import SYMBOLS, SlotsOf, TddPattern
 from minitopo_dc.scenario.layer2 import DrxSettings, HarqSlots
 
 PRB: Final[Mapping[tuple[bool, int], Mapping[int, int]]] = {

@@ -37,8 +37,7 @@ from minitopo_dc.link import (
     make_capacity,
     saturated_bps,
 )
-from minitopo_dc.link.rlc.parameters import Drx
-from minitopo_dc.link.rlc.tdd import SYMBOLS, SlotsOf, TddPattern
+from minitopo_dc.link.rlc.parameters import SYMBOLS, Drx, SlotsOf, TddPattern
 from minitopo_dc.pdcp import INFINITE, Timer
 from minitopo_dc.units import NS_PER_MS
 

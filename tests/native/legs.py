@@ -24,8 +24,7 @@ from minitopo_dc.link import (
 from minitopo_dc.link.codel import CoDel
 from minitopo_dc.link.discipline import Red, Step
 from minitopo_dc.link.pie import DualPi2, Pie
-from minitopo_dc.link.rlc.parameters import Drx
-from minitopo_dc.link.rlc.tdd import TddPattern
+from minitopo_dc.link.rlc.parameters import Drx, TddPattern
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace
 from minitopo_dc.units import QueueLimit
 from tests.native.driven import DrivenLeg

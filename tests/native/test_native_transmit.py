@@ -18,7 +18,7 @@ from minitopo_dc.link import (
     make_capacity,
     make_leg,
 )
-from minitopo_dc.link.rlc.tdd import TddPattern
+from minitopo_dc.link.rlc.parameters import TddPattern
 from minitopo_dc.pdcp import (
     Feedback,
     FlowControl,

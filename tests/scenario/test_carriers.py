@@ -13,7 +13,7 @@ import minitopo_dc as dc
 from minitopo_dc.cli.commands import legs
 from minitopo_dc.cli.options import add_options
 from minitopo_dc.cli.options.scenario import leg_settings
-from minitopo_dc.link.rlc.tdd import SlotsOf, TddPattern
+from minitopo_dc.link.rlc.parameters import SlotsOf, TddPattern
 from minitopo_dc.scenario.carriers import PAIRS, NrCarrier, carrier, values_of
 from minitopo_dc.scenario.layer2 import DrxSettings
 from minitopo_dc.trace import write_csv

@@ -10,9 +10,8 @@ from random import Random
 from typing import Generic, TypeVar
 
 from minitopo_dc.link.capacity import Capacity
-from minitopo_dc.link.rlc.parameters import RlcParameters
+from minitopo_dc.link.rlc.parameters import RlcParameters, TddPattern
 from minitopo_dc.link.rlc.sdus import Segment
-from minitopo_dc.link.rlc.tdd import TddPattern
 
 
 class Slots:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from minitopo_dc.link.any_leg import NEVER
 from minitopo_dc.link.discipline import LegPacket
@@ -71,7 +71,7 @@ class RetransmissionBuffer(Generic[T]):
 
     def put(self, due: int, first: int, segment: Segment[T]) -> None:
         """Add a segment of a block sent first at `first`, to be sent from `due` on (ns)."""
-        insort(self._segments, (due, first, segment), key=_due)
+        insort(self._segments, (due, first, segment), key=itemgetter(0))
 
     @property
     def has_unmissed(self) -> bool:
@@ -80,7 +80,7 @@ class RetransmissionBuffer(Generic[T]):
 
     def miss(self, before: int, due: int) -> None:
         """Let what the receiver misses now, sent before a moment, be sent from `due` on (ns)."""
-        place = bisect_left(self._segments, NEVER, key=_due)
+        place = bisect_left(self._segments, NEVER, key=itemgetter(0))
         unmissed, self._segments = self._segments[place:], self._segments[:place]
         for _, first, segment in unmissed:
             self.put(due if first < before else NEVER, first, segment)
@@ -103,9 +103,6 @@ class RetransmissionBuffer(Generic[T]):
     def purge(self) -> None:
         """Drop the segments of SDUs that were dropped."""
         self._segments = [entry for entry in self._segments if not entry[2][0].gone]
-
-
-_due: Callable[[tuple[int, int, Any]], int] = itemgetter(0)
 
 
 class Sdus(Generic[T]):

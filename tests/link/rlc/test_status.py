@@ -9,8 +9,7 @@ import pytest
 
 from minitopo_dc.link import ConstantDelay, LegParameters, RlcParameters, make_capacity
 from minitopo_dc.link.rlc.leg import SHOWN_BYTES, make_leg
-from minitopo_dc.link.rlc.parameters import NACK_BYTES, STATUS_BYTES, Drx
-from minitopo_dc.link.rlc.tdd import TddPattern
+from minitopo_dc.link.rlc.parameters import NACK_BYTES, STATUS_BYTES, Drx, TddPattern
 from minitopo_dc.units import UNLIMITED
 from tests.native.driven import DrivenLeg
 

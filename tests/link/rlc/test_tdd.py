@@ -11,8 +11,7 @@ import pytest
 
 from minitopo_dc.link import AnyLeg, ConstantDelay, LegParameters, RlcParameters, make_capacity
 from minitopo_dc.link.rlc.leg import make_leg
-from minitopo_dc.link.rlc.parameters import Drx
-from minitopo_dc.link.rlc.tdd import TddPattern
+from minitopo_dc.link.rlc.parameters import Drx, TddPattern
 from minitopo_dc.units import UNLIMITED
 from tests.native.driven import DrivenLeg
 
