@@ -234,7 +234,6 @@ class Cell:
         self._scheduler = scheduler
         self._slot = slot_ns
         self._background = background
-        self._carries = [user.rate_bps * slot_ns // NS_PER_S for user in background]
         self._legs: list[CellLeg[Any]] = []
         self._zero: int | None = None  # of the background's time
         self._begin: int | None = None  # of the next slot; None: nobody has asked yet
@@ -313,8 +312,8 @@ class Cell:
         offers = [leg.offers(begin) for leg in self._legs]
         if self._zero is not None:
             time = begin - self._zero
-            users = zip(self._background, self._carries, strict=True)
-            offers += [bits if user.competes(time) else 0 for user, bits in users]
+            for user in self._background:
+                offers.append(user.rate_bps * self._slot // NS_PER_S * user.competes(time))
         contenders = []
         for place, bits in enumerate(offers):
             if bits:

@@ -182,15 +182,12 @@ def decode_report(data: bytes, legs: int) -> Report:
     if not number:
         raise PduError("report number 0: must be 1 or more")
     parts = _LEG.iter_unpack(data[_HEAD.size : size])
-    receptions = tuple(_checked(LegReception(*part)) for part in parts)
+    receptions = tuple(LegReception(*part) for part in parts)
+    for leg in receptions:
+        if bool(leg.next_count) != bool(leg.pdus) or leg.reordered > leg.pdus:
+            raise PduError(f"report that contradicts itself: {leg}")
     status = decode_status(data[size:]) if version == WITH_STATUS else None
     return Report(number, receptions, status)
-
-
-def _checked(leg: LegReception) -> LegReception:
-    if bool(leg.next_count) != bool(leg.pdus) or leg.reordered > leg.pdus:
-        raise PduError(f"report that contradicts itself: {leg}")
-    return leg
 
 
 MAX_REPORT_BYTES: Final = 1500 - 40 - 8

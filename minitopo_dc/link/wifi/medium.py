@@ -97,27 +97,21 @@ class WifiMedium:
         """Process all transmissions up to `now` (ns)."""
         if not self._has_begun:
             self._has_begun, self._end = True, now
-        while True:
+        while (moment := self.next_event()) <= now:
             if self._sending:
-                if self._end > now:
-                    return
                 self._finish()
             else:
-                start = self._next_start()
-                if start > now:
-                    return
-                self._transmit(start)
+                self._transmit(moment)
 
     def next_event(self) -> int:
         """Return when a transmission begins or ends next (ns), as of now."""
-        return self._end if self._sending else self._next_start()
+        if self._sending:
+            return self._end
+        return min(map(self.begin_of, self._stations), default=NEVER)
 
     def begin_of(self, station: Contender) -> int:
         """Return when a station's next transmission begins at the earliest (ns)."""
         return max(station.ready, self._end) + DIFS_NS + station.slots * SLOT_NS
-
-    def _next_start(self) -> int:
-        return min(map(self.begin_of, self._stations), default=NEVER)
 
     def _transmit(self, start: int) -> None:
         """Let the stations send whose back-off ends now, and freeze the slots of the others."""

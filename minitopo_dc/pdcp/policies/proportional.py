@@ -73,18 +73,16 @@ class DeliveryRates:
         self._at: int | None = None
         self._delivered = [0] * legs
         self._rates = [0.0] * legs  # bytes per ns
-        self._idle = [False] * legs
-        self._stood = [False] * legs
+        self._idle: set[int] = set()
+        self._stood: set[int] = set()
         self.shares = [1 / legs] * legs
         """Shares of the legs, which add up to 1; equal until two reports have come."""
 
     def observe(self, now: int, views: Sequence[LegView]) -> None:
         """Look at the legs as an SDU comes at `now` (ns), and at their report if it is new."""
-        for leg, view in enumerate(views):
-            if not view.backlog_bytes(now=now):
-                self._idle[leg] = True
-            if view.drain_ns(now=now) is None:
-                self._stood[leg] = True
+        legs = range(len(views))
+        self._idle |= {leg for leg in legs if not views[leg].backlog_bytes(now=now)}
+        self._stood |= {leg for leg in legs if views[leg].drain_ns(now=now) is None}
         report = views[0].report
         if report is not None and report.at != self._at:
             self._take(report.at, [view.report.delivered_bytes for view in views if view.report])
@@ -98,31 +96,24 @@ class DeliveryRates:
             ]
             self._learn(elapsed / self.time_constant, samples)
         self._at, self._delivered = at, delivered
-        self._idle = [False] * len(delivered)
-        self._stood = [False] * len(delivered)
+        self._idle, self._stood = set(), set()
 
     def _learn(self, constants: float, samples: list[float]) -> None:
         """Update the estimates from one sample of each leg, after `constants` time constants."""
         if not any(self._rates):
             self._rates = [sum(samples) / len(samples)] * len(samples)
-        some_busy = not all(
-            idle or stood for idle, stood in zip(self._idle, self._stood, strict=True)
-        )
+        some_busy = len(self._idle | self._stood) < len(samples)
         for leg, sample in enumerate(samples):
-            if self._stood[leg] or not some_busy:
+            if leg in self._stood or not some_busy:
                 continue
-            if self._idle[leg]:
+            if leg in self._idle:
                 # With a limit: a leg may be idle for ever beside one that is always busy.
                 most = (sum(self._rates) - self._rates[leg]) / self.floor
                 grown = max(self._rates[leg], sample) * math.exp(constants)
                 self._rates[leg] = max(self._rates[leg], min(grown, most))
             else:
                 self._rates[leg] += (1 - math.exp(-constants)) * (sample - self._rates[leg])
-        self._share()
-
-    def _share(self) -> None:
-        total = sum(self._rates)
-        if total:
+        if total := sum(self._rates):
             free = 1 - self.floor * len(self._rates)
             self.shares = [self.floor + free * rate / total for rate in self._rates]
 

@@ -121,9 +121,8 @@ class TransmittingEntity(Generic[T]):
         )
         """Whether `poll` has to be called until it gives nothing, and after leg changes."""
         duplicates_by_leg = duplication is not None and duplication.rule.sees_legs
-        sees = self.follows_legs or duplicates_by_leg or sees_legs(policy)
-        sees = sees or mark_above is not None
-        if sees and len(states) != legs:
+        follows = self.follows_legs or duplicates_by_leg or mark_above is not None
+        if (follows or sees_legs(policy)) and len(states) != legs:
             raise PolicyError(
                 f"split policy {type(policy).__name__} sees legs: needs {legs}, "
                 f"{len(states)} are shown"
