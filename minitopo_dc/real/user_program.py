@@ -21,7 +21,7 @@ from minitopo_dc.fields import IpVersion
 from minitopo_dc.interruption import heed
 from minitopo_dc.real.elements import Testbed, stop_all, testbed
 from minitopo_dc.real.hosts import EmulatedHost, ending_leftovers
-from minitopo_dc.results.run_result import ProgramResult, leg_counts, pdcp_counts
+from minitopo_dc.results.run_result import ProgramResult
 from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.command.runner import program_environment
@@ -128,20 +128,12 @@ def _on_fresh_hosts(
             bed.start()
             begin, watch = time.monotonic(), _watch(bed, server, say)
             words = program.user_command(program.command, variables)
-            status = run_in_foreground(bed.hosts[program.host], words, held=held, watch=watch)
+            code = run_in_foreground(bed.hosts[program.host], words, held=held, watch=watch)
             seconds = time.monotonic() - begin
             watch()
             ended = None if server is None else exit_code(server)
-        gnb, ue, *_ = stop_all(bed.elements)
-    return replace(
-        blank,
-        exit_status=status,
-        server_exit_code=ended,
-        seconds=seconds,
-        status="ok",
-        legs=leg_counts({"downlink": gnb, "uplink": ue}, seconds),
-        pdcp=pdcp_counts({"downlink": ue, "uplink": gnb}),
-    )
+        summaries = {summary["host"]: summary for summary in stop_all(bed.elements)}
+    return blank.ended(summaries, seconds, code, ended)
 
 
 def _watch(bed: Testbed, server: Process | None, say: Say) -> Callable[[], None]:
@@ -164,15 +156,12 @@ def _use_leg(client: EmulatedHost, leg: int, ip_version: IpVersion) -> None:
     """Send what does not choose an address by a leg, with that leg's address.
 
     Raises:
-        RunFailedError: the kernel refused the route.
+        TransferFailed: the kernel refused the route.
     """
     versions: tuple[IpVersion, ...] = (4,) if ip_version == 4 else (4, 6)
     for version in versions:
         route = ("route", "replace", "default", "via", client_gateway(leg, version))
-        try:
-            run(client, ["ip", f"-{version}", *route])
-        except TransferFailed as failure:
-            raise RunFailedError(str(failure)) from failure
+        run(client, ["ip", f"-{version}", *route])
 
 
 def user_server(

@@ -19,9 +19,9 @@ time zero (in `details`; 0 if it is not known, as on the virtual clock).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 
 from pydantic import ConfigDict, TypeAdapter
 
@@ -312,43 +312,44 @@ class ProgramResult:
     seconds: float | None = None
     """From the program's start, which is the elements' too, to its end."""
     legs: tuple[Mapping[Direction, Mapping[str, float]], ...] = ()
-    """The `leg_counts`."""
+    """Of each leg in both directions: the IP `bytes` that it delivered, all headers included,
+    `mbps`, the same in Mbit/s over the program's time, and the packets that it `dropped`."""
     pdcp: Mapping[Direction, dict[str, Any]] = field(default_factory=dict)
     """All counters of the receiving entity of each direction that has a bearer."""
+
+    def ended(
+        self,
+        summaries: Mapping[str, Mapping[str, Any]],
+        seconds: float,
+        code: int,
+        server_code: int | None,
+    ) -> Self:
+        """Return the result of a program that ended, while its path was what it was to be.
+
+        Args:
+            summaries: of the elements, by their hosts.
+            seconds: from its start to its end.
+            code: its exit code, or a signal's number below 0.
+            server_code: the same of a server that ended by itself; None: it did not.
+        """
+        sends = {way: summaries[sender]["legs"] for way, (sender, _) in ENDS.items()}
+        gets = {way: summaries[receiver]["receive"] for way, (_, receiver) in ENDS.items()}
+        return replace(
+            self,
+            status="ok",
+            exit_status=code if code >= 0 else 128 - code,
+            server_exit_code=server_code,
+            seconds=seconds,
+            legs=tuple(
+                {way: _leg_count(legs[number], seconds) for way, legs in sends.items()}
+                for number in sorted(sends["downlink"], key=int)
+            ),
+            pdcp={way: dict(one) for way, bearers in gets.items() for one in bearers.values()},
+        )
 
     def save(self, directory: Path) -> None:
         """Write `exec.json` at once, so that a reader sees all of it or none."""
         write_json(directory / "exec.json", asdict(self))
-
-
-def leg_counts(
-    summaries: Mapping[Direction, Mapping[str, Any]], seconds: float
-) -> tuple[Mapping[Direction, Mapping[str, float]], ...]:
-    """Return the counters of each leg in both directions.
-
-    `bytes` are the IP bytes that it delivered, all headers included, `mbps` the same in Mbit/s over
-    the program's time, `dropped` the packets that it dropped for any reason.
-
-    Args:
-        summaries: of the element that sends in each direction: gnb down, ue up.
-        seconds: of the program.
-    """
-    numbers = sorted(summaries["downlink"]["legs"], key=int)
-    return tuple(
-        {way: _leg_count(summaries[way]["legs"][number], seconds) for way in ENDS}
-        for number in numbers
-    )
-
-
-def pdcp_counts(
-    summaries: Mapping[Direction, Mapping[str, Any]],
-) -> dict[Direction, dict[str, Any]]:
-    """Return the counters of the receiving entity of each direction that has one.
-
-    Args:
-        summaries: of the element that receives in each direction: ue down, gnb up.
-    """
-    return {way: dict(counters) for way in ENDS for counters in summaries[way]["receive"].values()}
 
 
 def _leg_count(counters: Mapping[str, Any], seconds: float) -> dict[str, float]:

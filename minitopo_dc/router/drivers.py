@@ -8,7 +8,7 @@ packets to let one go is to give the kernel its verdict, in virtual time it is a
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
@@ -37,6 +37,41 @@ class Loop(Protocol):
         Returns:
             what asks the part for its next moment, after something else than the loop changed it.
         """
+
+
+Action = Callable[[int], None]
+"""Takes the time at which it is done."""
+Planned = tuple[int, Action]
+"""When (ns after the start) something is to be done, and what."""
+
+
+class Schedule:
+    """What is to be done to legs, at its moments; a timed part of the loop."""
+
+    def __init__(self, planned: Iterator[Planned], after: Action = lambda _: None) -> None:
+        """Plan what is in order of time; `after` is called after each action."""
+        self._planned = planned
+        self._after = after
+        self._next = next(planned, None)
+        self._start: int | None = None
+
+    def start(self, now: int) -> None:
+        """Start the schedule's time at `now` (ns)."""
+        self._start = now
+
+    def next_timeout(self) -> int | None:
+        """Return when the next action is due (ns), None if none is."""
+        if self._start is None or self._next is None:
+            return None
+        return self._start + self._next[0]
+
+    def handle(self, now: int) -> None:
+        """Do what is next, and call what is to follow it."""
+        assert self._next is not None
+        _, action = self._next
+        self._next = next(self._planned, None)
+        action(now)
+        self._after(now)
 
 
 class HeldPacket(Protocol):

@@ -17,11 +17,14 @@ from minitopo_dc.link import AnyLeg, Bernoulli, WifiPath, make_leg
 from minitopo_dc.pdcp import TransmittingEntity
 from minitopo_dc.pdcp.policies.policy import needs_of
 from minitopo_dc.router.drivers import (
+    Action,
     EchoSender,
     LegDriver,
     Loop,
+    Planned,
     ReceiveDriver,
     ReportSender,
+    Schedule,
     Send,
     TransmitDriver,
     Way,
@@ -39,52 +42,26 @@ from minitopo_dc.scenario.element import (
 from minitopo_dc.scenario.leg import MakeLeg
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
-Action = Callable[[int], None]
-"""Takes the time at which it is done."""
 NO_LOSS = Bernoulli(0.0)
 REPORTS = ("reports_received", "reports_stale", "reports_malformed")
 """What the summary counts of the reports that reached a transmitting entity."""
 
 
-class Schedule:
-    """The outages and changes of all legs; a timed part of the loop."""
-
-    def __init__(
-        self, settings: Iterable[ElementLeg], legs: Mapping[int, AnyLeg[Any]], after: Action
-    ) -> None:
-        """Plan the events of these legs; `after` is called after each change."""
-        self._after = after
-        self._start: int | None = None
-        made = [(element_leg.radio, legs[element_leg.leg]) for element_leg in settings]
-        planned = [
-            (round(moment * NS_PER_S), action)
-            for radio, leg in made
-            for moment, action in _actions(radio, leg)
-        ]
-        delays = [_delays(radio, leg) for radio, leg in made if radio.delay_varies]
-        # A trace that loops changes its delay for ever, so changes are made as they are needed.
-        self._planned = heapq.merge(
-            sorted(planned, key=lambda entry: entry[0]), *delays, key=lambda entry: entry[0]
-        )
-        self._next = next(self._planned, None)
-
-    def start(self, now: int) -> None:
-        """Start the schedule's time at `now` (ns)."""
-        self._start = now
-
-    def next_timeout(self) -> int | None:
-        """Return when the next leg changes (ns), None if none does."""
-        if self._start is None or self._next is None:
-            return None
-        return self._start + self._next[0]
-
-    def handle(self, now: int) -> None:
-        """Make the next change, and call what is to follow it."""
-        assert self._next is not None
-        _, action = self._next
-        self._next = next(self._planned, None)
-        action(now)
-        self._after(now)
+def leg_changes(
+    settings: Iterable[ElementLeg], legs: Mapping[int, AnyLeg[Any]]
+) -> Iterator[Planned]:
+    """Return the outages and changes of these legs in order of time."""
+    made = [(element_leg.radio, legs[element_leg.leg]) for element_leg in settings]
+    planned = [
+        (round(moment * NS_PER_S), action)
+        for radio, leg in made
+        for moment, action in _actions(radio, leg)
+    ]
+    delays = [_delays(radio, leg) for radio, leg in made if radio.delay_varies]
+    # A trace that loops changes its delay for ever, so changes are made as they are needed.
+    return heapq.merge(
+        sorted(planned, key=lambda entry: entry[0]), *delays, key=lambda entry: entry[0]
+    )
 
 
 def _actions(radio: LegDirection, leg: AnyLeg[Any]) -> Iterator[tuple[float, Action]]:
@@ -148,7 +125,7 @@ class AnyElement(ABC):
         senders: list[ReportSender | EchoSender] = [*self._reporters(), *self._echo_senders()]
         self._sources = self._counted_parts()
         scheduled = [leg for leg in settings.legs if leg.leg in seen]
-        schedule = Schedule(scheduled, seen, self._legs_changed)
+        schedule = Schedule(leg_changes(scheduled, seen), self._legs_changed)
         self._parts: list[Schedule | ReportSender | EchoSender] = [schedule, *senders]
         self._rearms = [loop.add_timed(part, first=True) for part in reversed(self._parts)][::-1]
 

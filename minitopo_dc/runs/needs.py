@@ -57,24 +57,6 @@ def cautions(scenario: Scenario) -> list[str]:
     return list(dict.fromkeys(line for plan in _plans(scenario) for line in plan.cautions()))
 
 
-def keeps_order(pdcp: Pdcp) -> bool:
-    """Return whether the split sends so that PDUs arrive in their order, as it sees its legs."""
-    return pdcp.split == ORDERED and pdcp.flow_control is None
-
-
-def backhauls_ms(pdcp: Pdcp, legs: int) -> Sequence[float]:
-    """Return Xn's mean one-way delay of each leg in ms, 0 without flow control."""
-    control = pdcp.flow_control
-    nodes = () if control is None else control.of_legs(legs)
-    return [node.mean_delay_ns / NS_PER_MS for node in nodes] or [0.0] * legs
-
-
-def loaded(flow: ResolvedFlow) -> tuple[Direction, Pdcp, Sequence[int]]:
-    """Return the direction of a flow's content, its PDCP, and the legs that carry it."""
-    way: Direction = "downlink" if "downlink" in flow.workload.loads else "uplink"
-    return way, flow.pdcp if way == "downlink" else flow.uplink_pdcp, carriers(flow, way)
-
-
 def carriers(flow: ResolvedFlow, way: Direction) -> Sequence[int]:
     """Return the numbers of the legs that carry a flow's packets of a direction."""
     if way == "downlink" or flow.mode not in DUAL_CONNECTIVITY:
@@ -82,11 +64,10 @@ def carriers(flow: ResolvedFlow, way: Direction) -> Sequence[int]:
     return flow.uplink_legs if flow.splits_uplink else flow.uplink_legs[:1]
 
 
-def longest_s(leg: LegDirection, rate_bps: float) -> float:
-    """Return a leg's propagation and its full queue, in s; one without a limit counts as 0."""
+def drain_s(leg: LegDirection, rate_bps: float) -> float:
+    """Return the time (s) of a leg's full queue; one without a limit counts as 0."""
     queued = 8 * leg.queue_holds_bytes()
-    drain_s = queued / rate_bps if rate_bps and queued < math.inf else 0.0
-    return leg.delay_ms / 1000 + drain_s
+    return queued / rate_bps if rate_bps and queued < math.inf else 0.0
 
 
 INITIAL_WINDOW = 14_600
@@ -171,9 +152,9 @@ class _FlowPlan:
     def _short_timer(self) -> Iterator[str]:
         """Yield that t-Reordering expires before the slower leg's PDUs can come."""
         pdcp, timer = self.pdcp, self.pdcp.t_reordering_ms
-        if self.flow.mode != "dc" or timer.ns is None or keeps_order(pdcp):
+        if self.flow.mode != "dc" or timer.ns is None or self.keeps_order:
             return
-        pairs = zip(self.radios, backhauls_ms(pdcp, len(self.radios)), strict=True)
+        pairs = zip(self.radios, self.backhauls_ms, strict=True)
         delays = [radio.delay_ms + xn_ms for radio, xn_ms in pairs if not radio.delay_varies]
         skew_ms = max(delays, default=0) - min(delays, default=0)
         if pdcp.delivery == "in-order" and timer.ns < skew_ms * NS_PER_MS:
@@ -192,7 +173,8 @@ class _FlowPlan:
             return
         pairs = zip(self.radios, self.rates, strict=True)
         nearest_s = min(radio.delay_ms for radio in self.radios) / 1000
-        skew_s = max(longest_s(radio, rate) for radio, rate in pairs) - nearest_s
+        latest_s = max(radio.delay_ms / 1000 + drain_s(radio, rate) for radio, rate in pairs)
+        skew_s = latest_s - nearest_s
         if skew_s * self.rate / PDU_BITS >= window:
             yield (
                 f"{self.pdcp.sn_bits}-bit SN: the legs' skew of up to {1000 * skew_s:.0f} ms "
@@ -201,15 +183,35 @@ class _FlowPlan:
                 "delivered; take sn_bits: 18"
             )
 
+    @property
+    def way(self) -> Direction:
+        """Return the direction of the flow's content."""
+        return "downlink" if "downlink" in self.flow.workload.loads else "uplink"
+
     @cached_property
     def numbers(self) -> Sequence[int]:
         """Return the legs that carry the content."""
-        return loaded(self.flow)[2]
+        return carriers(self.flow, self.way)
 
     @property
     def pdcp(self) -> Pdcp:
         """Return PDCP of the direction that the flow loads."""
-        return loaded(self.flow)[1]
+        return self._pdcp_of(self.way)
+
+    def _pdcp_of(self, way: Direction) -> Pdcp:
+        return self.flow.pdcp if way == "downlink" else self.flow.uplink_pdcp
+
+    @property
+    def keeps_order(self) -> bool:
+        """Return whether the split sends so that PDUs arrive in order, as it sees its legs."""
+        return self.pdcp.split == ORDERED and self.pdcp.flow_control is None
+
+    @property
+    def backhauls_ms(self) -> Sequence[float]:
+        """Return Xn's mean one-way delay of each leg in ms, 0 without flow control."""
+        control, legs = self.pdcp.flow_control, len(self.radios)
+        nodes = () if control is None else control.of_legs(legs)
+        return [node.mean_delay_ns / NS_PER_MS for node in nodes] or [0.0] * legs
 
     @cached_property
     def options(self) -> Options:
@@ -248,22 +250,19 @@ class _FlowPlan:
 
     def _skew_s(self, *, full: bool) -> float:
         """Return the most by which a leg is later than another, with its queue full or empty."""
-        backhauls = backhauls_ms(self.pdcp, len(self.radios))
         delays, latest = [], []
-        for radio, rate, xn_ms in zip(self.radios, self.rates, backhauls, strict=True):
+        for radio, rate, xn_ms in zip(self.radios, self.rates, self.backhauls_ms, strict=True):
             delays.append(longest_delay_s(radio, LOOK_AHEAD_S) + xn_ms / 1000)
-            queue = longest_s(radio, rate) - radio.delay_ms / 1000 if full else 0.0
-            latest.append(delays[-1] + queue)
+            latest.append(delays[-1] + (drain_s(radio, rate) if full else 0.0))
         return max(latest) - min(delays) if len(delays) > 1 else 0.0
 
     def _slow_start(self) -> Iterator[Need]:
         """Yield what is sent while windows double up to the product: twice the product."""
-        several = self.flow.mode == "multipath"
-        whole = self.rate * max(self.round_trips) / 8
-        ends = [2 * size - INITIAL_WINDOW for size in (self.products if several else [whole])]
-        sent = sum(max(0.0, end) for end in ends)
+        whole = [self.rate * max(self.round_trips) / 8]
+        windows = self.products if self.flow.mode == "multipath" else whole
+        sent = sum(max(0.0, 2 * window - INITIAL_WINDOW) for window in windows)
         size = self.flow.workload.size_bytes
-        trips = math.log2(max(1.0, max(self.products if several else [whole]) / INITIAL_WINDOW))
+        trips = math.log2(max(1.0, max(windows) / INITIAL_WINDOW))
         transfer = f"has {_mb(size)}" if size else "lasts a given time"
         yield Need(
             not size or size > sent,
@@ -301,7 +300,7 @@ class _FlowPlan:
         )
         short = next(self._short_timer(), "")  # a caution, which is printed once
         least = bare if pdcp.split == ORDERED else full  # it keeps the slower one's queue short
-        met = not short and (keeps_order(pdcp) or timer.ns >= least * NS_PER_MS)
+        met = not short and (self.keeps_order or timer.ns >= least * NS_PER_MS)
         yield Need(met, short or words)
 
     def _queues(self) -> Iterator[Need]:
@@ -310,7 +309,7 @@ class _FlowPlan:
         for number, radio, rate, product in zip(
             self.numbers, self.radios, self.rates, self.products, strict=True
         ):
-            queue = (longest_s(radio, rate) - radio.delay_ms / 1000) * rate / 8
+            queue = drain_s(radio, rate) * rate / 8
             if not (queue and product):
                 continue
             need = 0.0 if kept is None else (1 / kept - 1) * product
@@ -352,8 +351,7 @@ class _FlowPlan:
             way == "uplink" and not self.flow.splits_uplink
         ):
             return 0
-        pdcp = self.flow.pdcp if way == "downlink" else self.flow.uplink_pdcp
-        return sn_format(pdcp.sn_bits).size
+        return sn_format(self._pdcp_of(way).sn_bits).size
 
     def _time(self) -> Iterator[Need]:
         """Yield what takes too long: a packet on a leg, or the transfer on all of them."""

@@ -37,10 +37,9 @@ KEY_FRAME_PORT = 60_000
 class AnyConnection(ABC):
     """One flow of a scenario, which is the scenario itself when it has one flow only."""
 
-    is_cut_off: ClassVar[bool]
-    """Whether a download for a time has no end of its own."""
-    whole_packets: ClassVar[bool]
-    """Whether its hosts send IP packets, and not the data of datagrams."""
+    in_guest: ClassVar[bool]
+    """Whether its hosts are in a guest: they send IP packets, and not the data of datagrams, and
+    end a download for a time themselves."""
     ends: VirtualConnection | GuestFlow
 
     def __init__(
@@ -107,7 +106,7 @@ class AnyConnection(ABC):
         """Make both end hosts, and `ends`, the transport on them."""
 
     def _flow(self, source: Address, destination: Address, dscp: int = 0) -> Flow:
-        return Flow(source, destination, self._protocol, dscp, whole=self.whole_packets)
+        return Flow(source, destination, self._protocol, dscp, whole=self.in_guest)
 
     @property
     @abstractmethod
@@ -160,8 +159,7 @@ def cpu_ns(virtual: VirtualSettings) -> tuple[int, int]:
 class SansIoConnection(AnyConnection):
     """A flow whose end hosts are sans-IO endpoints in this process."""
 
-    is_cut_off = True
-    whole_packets = False
+    in_guest = False
     ends: VirtualConnection
 
     def _make_hosts(self, virtual: VirtualSettings, flow: ResolvedFlow, core: Core) -> None:

@@ -27,8 +27,7 @@ class GuestConnection(AnyConnection):
     A proxy, if there is one, has the card behind these.
     """
 
-    is_cut_off = False
-    whole_packets = True
+    in_guest = True
     ends: GuestFlow
 
     def _make_hosts(self, virtual: VirtualSettings, flow: ResolvedFlow, core: Core) -> None:

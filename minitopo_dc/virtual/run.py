@@ -20,13 +20,7 @@ from minitopo_dc.files import write_json
 from minitopo_dc.linux_guest.guest import GuestError, boot_obstacle
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.pool import worker_number
-from minitopo_dc.results.run_result import (
-    DESYNCHRONISED,
-    ProgramResult,
-    RunResult,
-    leg_counts,
-    pdcp_counts,
-)
+from minitopo_dc.results.run_result import DESYNCHRONISED, ENDS, ProgramResult, RunResult
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.guest_programs import ProgramsFlow, Take
 from minitopo_dc.runs.check import check_scenario, has_guest
@@ -49,19 +43,15 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
     Raises:
         OSError: `directory` cannot be written.
     """
-    known = facts(has_guest=has_guest(scenario.resolved_flows))
+    known = facts(scenario)
     return perform(scenario, directory, facts=known, obstacle=core_obstacle, measure=_measure)
 
 
-def facts(*, has_guest: bool) -> dict[str, Any]:
-    """Return what the numbers may depend on: versions, but no property of the machine.
-
-    Args:
-        has_guest: whether a flow's hosts are in a guest, whose parts have versions, too.
-    """
+def facts(scenario: Scenario) -> dict[str, Any]:
+    """Return what the numbers may depend on: versions, a guest's too, but not the machine."""
     python, packages = platform.python_version(), _versions()
     known: dict[str, Any] = {"clock": "virtual", "python": python, "packages": packages}
-    if has_guest and linux_guest.find():
+    if has_guest(scenario.resolved_flows) and linux_guest.find():
         known["linux_guest"] = linux_guest.facts()
     return known
 
@@ -155,8 +145,6 @@ def garbage_collection_off() -> Iterator[None]:
 
 TIMEOUT_S = 86_400.0
 """Of virtual time: a program that waits for ever ends then, with its run."""
-SIGNALLED = 128
-"""The exit status of a program that a signal ended, less its number."""
 
 
 def programs_scenario(
@@ -206,8 +194,7 @@ def run_programs(
         How it went. Failed when the server was not ready, or the guest died or hangs.
     """
     scenario.save(directory / "scenario.yaml")
-    known = facts(has_guest=has_guest(scenario.resolved_flows))
-    write_json(directory / "environment.json", known, synced=False)
+    write_json(directory / "environment.json", facts(scenario), synced=False)
     testbed = VirtualTestbed(scenario, directory)
     [connection] = testbed.connections
     flow = connection.ends
@@ -227,23 +214,10 @@ def run_programs(
         return replace(blank, reason=str(flow.error))
     if flow.seconds is None:
         return replace(blank, reason=f"the program did not end within {TIMEOUT_S:g} s")
-    return _result(blank, flow, flow.seconds, directory)
-
-
-def _result(
-    blank: ProgramResult, flow: ProgramsFlow, seconds: float, directory: Path
-) -> ProgramResult:
     (ended, code), server = flow.ended["client"], flow.ended.get("server")
-    gnb, ue = (
-        json.loads((directory / f"{host}-summary.json").read_text(encoding="utf-8"))
-        for host in ("gnb", "ue")
-    )
-    return replace(
-        blank,
-        status="ok",
-        exit_status=code if code >= 0 else SIGNALLED - code,
-        server_exit_code=None if server is None or server[0] > ended else server[1],
-        seconds=seconds,
-        legs=leg_counts({"downlink": gnb, "uplink": ue}, seconds),
-        pdcp=pdcp_counts({"downlink": ue, "uplink": gnb}),
-    )
+    summaries = {
+        host: json.loads((directory / f"{host}-summary.json").read_text(encoding="utf-8"))
+        for host in ENDS["downlink"]
+    }
+    server_code = None if server is None or server[0] > ended else server[1]
+    return blank.ended(summaries, flow.seconds, code, server_code)

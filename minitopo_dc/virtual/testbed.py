@@ -199,8 +199,8 @@ class VirtualTestbed:
         """
         patience = self._scenario.timeout_s
         flows = [connection.workload for connection in self.connections]
-        cut_off = all(connection.is_cut_off for connection in self.connections)
-        sharp = cut_off and all(isinstance(workload, Download) for workload in flows)
+        in_guest = any(connection.in_guest for connection in self.connections)
+        sharp = not in_guest and all(isinstance(workload, Download) for workload in flows)
         return max(
             patience if workload.lasts_s is None else workload.lasts_s + (0 if sharp else patience)
             for workload in flows

@@ -17,7 +17,7 @@ from minitopo_dc.cli import (
 from minitopo_dc.fields import Direction
 from minitopo_dc.real import user_program
 from minitopo_dc.real.user_program import Say, UserProgram, path_variables
-from minitopo_dc.results.run_result import ProgramResult, leg_counts, pdcp_counts
+from minitopo_dc.results.run_result import ProgramResult
 from minitopo_dc.scenario import Scenario
 
 LEGS = ["--legs", "20", "20"]
@@ -180,10 +180,13 @@ def test_what_legs_carried_is_read_from_who_sends_there_and_pdcp_from_who_receiv
     legs = {"1": LEG_SUMMARY, "2": LEG_SUMMARY | {"delivered_bytes": 0}}
     gnb = {"legs": legs, "receive": {}}
     ue = {"legs": {"1": LEG_SUMMARY, "2": LEG_SUMMARY}, "receive": {"1": RECEIVED}}
-    first, second = leg_counts({"downlink": gnb, "uplink": ue}, seconds=2.0)
+    blank = ProgramResult(("true",), "client", (), "dc")
+    made = blank.ended({"gnb": gnb, "ue": ue}, seconds=2.0, code=-9, server_code=None)
+    assert (made.status, made.exit_status) == ("ok", 137)
+    first, second = made.legs
     assert first["downlink"] == {"bytes": 250_000, "mbps": 1.0, "dropped": 3}
     assert (second["downlink"]["bytes"], second["uplink"]["bytes"]) == (0, 250_000)
-    assert pdcp_counts({"downlink": ue, "uplink": gnb}) == {"downlink": RECEIVED}
+    assert made.pdcp == {"downlink": RECEIVED}
 
 
 @pytest.mark.parametrize(

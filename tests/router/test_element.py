@@ -11,7 +11,8 @@ import pytest
 
 from minitopo_dc.link import Bernoulli
 from minitopo_dc.pdcp.report import LegReception, Report, encode_report
-from minitopo_dc.router.element import AnyElement, Schedule
+from minitopo_dc.router.drivers import Schedule
+from minitopo_dc.router.element import AnyElement, leg_changes
 from minitopo_dc.router.native import native_obstacle
 from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario.element import ElementLeg, ElementSettings
@@ -45,7 +46,7 @@ def changes(*radios: dict[str, Any]) -> list[Any]:
     ]
     legs: dict[int, Any] = {made.leg: Changed() for made in settings}
     after: list[int] = []
-    schedule = Schedule(settings, legs, after.append)
+    schedule = Schedule(leg_changes(settings, legs), after.append)
     assert schedule.next_timeout() is None
     schedule.start(5)
     due: list[int] = []
@@ -88,7 +89,7 @@ def test_a_delay_of_a_file_changes_as_it_says_and_begins_again(tmp_path: Path) -
         "test",
     )
     leg: Any = Changed()
-    schedule = Schedule([settings], {1: leg}, lambda _: None)
+    schedule = Schedule(leg_changes([settings], {1: leg}))
     schedule.start(5)
     for second in (1, 2, 3):
         assert schedule.next_timeout() == second * 1000 * MS + 5

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.link import AnyLeg
-from minitopo_dc.router.element import Schedule
+from minitopo_dc.router.drivers import Schedule
+from minitopo_dc.router.element import leg_changes
 from minitopo_dc.scenario import Leg, LegDirection, Scenario
 from minitopo_dc.scenario.element import ElementLeg
 from minitopo_dc.scenario.leg import DirectionFields
@@ -120,7 +121,7 @@ def arrivals(changes: list[dict[str, Any]], sent: list[int], **more: Any) -> dic
     radio = LegDirection.check(BASE | more | {"changes": changes}, "test")
     leg: AnyLeg[int] = radio.build("1")
     element_leg = ElementLeg(leg=1, interface="l", radio=radio, seed="1")
-    schedule = Schedule([element_leg], {1: leg}, lambda _now: None)
+    schedule = Schedule(leg_changes([element_leg], {1: leg}))
     leg.start(0)
     schedule.start(0)
     found: dict[int, int] = {}

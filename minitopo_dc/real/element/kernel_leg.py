@@ -21,11 +21,13 @@ import gc
 import heapq
 import socket
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from minitopo_dc.link import LegStatistics
 from minitopo_dc.real.element.loop import ElementError, clock
 from minitopo_dc.real.element.packets import Datagram, Wire
+from minitopo_dc.router.drivers import Schedule
 from minitopo_dc.scenario import LegDirection, kernel_rates
 from minitopo_dc.units import ETHERNET_HEADER_BYTES, NS_PER_S
 
@@ -74,9 +76,8 @@ class KernelLeg(Wire):
             ) from None
         self._set_air(radio)
         self._set_rate(next(steps)[1])
-        self._changes = timeline(radio, steps)
-        self._next = next(self._changes, None)
-        self._start: int | None = None
+        planned = timeline(radio, steps)
+        self._schedule = Schedule((at, partial(self._change, what)) for at, _, what in planned)
         self._queue_max = 0
         self._lateness: list[int] = []
 
@@ -104,30 +105,20 @@ class KernelLeg(Wire):
         self._netlink.tc(action, kind, self._index, handle, **options)
         gc.collect(0)  # of 10 to 24 KiB of reference cycles; the element's collector is off
 
-    def start(self, now: int) -> None:
-        """Start the time of the trace and of the changes at `now` (ns)."""
-        self._start = now
-
-    def next_timeout(self) -> int | None:
-        """Return when the next change is due (ns), None if there is none."""
-        if self._start is None or self._next is None:
-            return None
-        return self._start + self._next[0]
-
     def poll(self, now: int) -> Sequence[Datagram]:  # noqa: ARG002 (a leg's)
         """Make the next change and note how late it is; return no packets, which have gone on."""
-        assert self._next is not None
-        assert self._start is not None
-        moment, _, what = self._next
-        changed = True
+        due = self.next_timeout()
+        assert due is not None
+        self._schedule.handle(due)
+        return ()
+
+    def _change(self, what: LegDirection | int, due: int) -> None:
+        """Make a change that was due at a moment (ns), and note how late it is complete."""
         if isinstance(what, LegDirection):
             self._set_air(what)
-        else:
-            changed = self._set_rate(what)
-        if changed:
-            self._lateness.append(clock() - self._start - moment)
-        self._next = next(self._changes, None)
-        return ()
+        elif not self._set_rate(what):
+            return
+        self._lateness.append(clock() - due)
 
     def set_up(self, up: bool, now: int) -> None:  # noqa: ARG002 (a leg's)
         """Refuse with ElementError, as tbf cannot hold packets back for any length of time."""

@@ -55,10 +55,7 @@ class NextHops:
         Raises:
             ElementError: the kernel refused one.
         """
-        for hop, interface in self._hops:
-            if self._is_up(interface):
-                _make(hop, interface)
-        self._look(clock())
+        self._look(contextlib.nullcontext())
 
     def fileno(self) -> int:
         """Return the descriptor to wait on."""
@@ -69,22 +66,24 @@ class NextHops:
         with contextlib.suppress(OSError):  # empty at last; or too much to hold (ENOBUFS)
             while self._news.recv(MESSAGES):
                 pass
-        for hop, interface in self._hops:
-            if self._is_up(interface):
-                with contextlib.suppress(ElementError):  # it is down again, which is news to come
-                    _make(hop, interface)
-        self._look(clock())
+        # One that is down again refuses, which is news to come.
+        self._look(contextlib.suppress(ElementError))
 
     def close(self) -> None:
         """Close both of its netlink sockets."""
         self._news.close()
         self._asking.close()
 
-    def _look(self, now: int) -> None:
+    def _look(self, refusing: contextlib.AbstractContextManager[None]) -> None:
+        """Make neighbours and routes of the legs that are up, and tell of those that changed."""
+        for hop, interface in self._hops:
+            if self._is_up(interface):
+                with refusing:
+                    _make(hop, interface)
         up = {hop.leg: self._is_up(interface) for hop, interface in self._hops}
         if up != self._up:
             self._up = up
-            self._changed(up, now)
+            self._changed(up, clock())
 
     def _is_up(self, interface: str) -> bool:
         request = struct.pack("16sH22x", interface.encode(), 0)

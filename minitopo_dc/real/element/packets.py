@@ -31,7 +31,7 @@ from minitopo_dc.real.element.injection import (
 )
 from minitopo_dc.real.element.loop import RealLoop, clock
 from minitopo_dc.real.element.rules import leg_mark
-from minitopo_dc.router.drivers import Carry, LegDriver, ReceiveDriver, TransmitDriver
+from minitopo_dc.router.drivers import Carry, LegDriver, ReceiveDriver, Schedule, TransmitDriver
 from minitopo_dc.router.ip import may_be_forwarded
 
 IPV6 = 0x60
@@ -130,15 +130,17 @@ class Wire:
     """
 
     def __init__(self) -> None:
+        self._schedule = Schedule(iter(()))
         self.is_up = True
         self._packets = self._bytes = 0
 
     def start(self, now: int) -> None:
-        """Do nothing, as a wire has no time of its own."""
+        """Start the time of what is planned at `now` (ns): nothing of a wire."""
+        self._schedule.start(now)
 
     def next_timeout(self) -> int | None:
-        """Return None, as nothing is under way here."""
-        return None
+        """Return when the next planned thing is due (ns); None: nothing is."""
+        return self._schedule.next_timeout()
 
     def set_up(self, up: bool, now: int) -> None:  # noqa: ARG002 (a leg's)
         """Remember whether the interface is up."""
