@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from itertools import count
 from typing import Any, Protocol
 
 from minitopo_dc.link import AnyLeg
@@ -161,8 +161,7 @@ class TransmitDriver:
         self._carry = carry
         self._legs = list(legs)
         self._ways = self._legs
-        self._follows = entity.follows_legs
-        self._rearm = loop.add_timed(self, first=True) if self._follows else None
+        self._rearm = loop.add_timed(self, first=True) if entity.follows_legs else None
 
     def push(self, sdu: Any, size: int, now: int, facts: PacketFacts | None) -> None:
         """Give an SDU a number, and put it on the leg or legs of its policy.
@@ -175,10 +174,10 @@ class TransmitDriver:
         """
         if not self.entity.push(sdu, size, now, facts):
             sdu.drop()
-        if self._follows:
-            self._submit(now)
-        else:
+        if self._rearm is None:
             self._put(self.entity.poll(now), now)
+        else:
+            self.legs_changed(now)
 
     def handle(self, now: int) -> None:
         """Put on the legs as many PDUs as they take now; first take back what lost legs hold."""
@@ -194,8 +193,9 @@ class TransmitDriver:
 
     def legs_changed(self, now: int) -> None:
         """React to legs that went down or up or got another rate, or to the receiver's report."""
-        if self._follows:
-            self._submit(now)
+        if self._rearm is not None:
+            self.handle(now)
+            self._rearm()
 
     def use(self, present: Sequence[bool]) -> None:
         """Send what is meant for an absent leg on the next one that is present, from now on.
@@ -208,11 +208,6 @@ class TransmitDriver:
         for position in range(len(legs)):
             order = (*range(position, len(legs)), *range(position))
             self._ways.append(legs[next((i for i in order if present[i]), position)])
-
-    def _submit(self, now: int) -> None:
-        self.handle(now)
-        if self._rearm is not None:
-            self._rearm()
 
     def _is_own(self, packet: HeldPacket) -> bool:
         return packet.bearer == self.bearer
@@ -310,46 +305,35 @@ Send = Callable[[bytes, int], None]
 """Puts a datagram's data on a leg at a time (ns)."""
 
 
-class EchoSender:
-    """Sends an echo on each leg of a bearer at every interval; a timed part.
+def echoing(ways: Sequence[Send], interval: int) -> Schedule:
+    """Return what sends an echo on each leg of a bearer from the start on, at every interval (ns).
 
     Args:
-        answered: takes the leg (from 0) of an echo, its round-trip time and the present time (ns).
         ways: what puts a datagram on each leg.
         interval: from one echo to the next, ns.
     """
 
-    def __init__(
-        self, answered: Callable[[int, int, int], None], ways: Sequence[Send], interval: int
-    ) -> None:
-        self._answered = answered
-        self._ways = ways
-        self._interval = interval
-        self._due: int | None = None
-
-    def start(self, now: int) -> None:
-        """Send the first echo at `now` (ns)."""
-        self._due = now
-
-    def next_timeout(self) -> int | None:
-        """Return when the next echo is due (ns); None before the start."""
-        return self._due
-
-    def handle(self, now: int) -> None:
-        """Send the echoes that are due."""
-        self._due = now + self._interval
-        for send in self._ways:
+    def send_all(now: int) -> None:
+        for send in ways:
             send(FORMAT.pack(REQUEST, now), now)
 
-    def takers(self) -> list[Send]:
-        """Return for each leg the function that takes the answers that come by it."""
-        return [partial(self._take, leg) for leg in range(len(self._ways))]
+    return Schedule((moment, send_all) for moment in count(0, interval))
 
-    def _take(self, leg: int, data: bytes, now: int) -> None:
-        """Tell the policy of an answer; what is none is ignored."""
+
+def measuring(answered: Callable[[int, int, int], None], leg: int) -> Send:
+    """Return the function that takes the answers that come by a leg; what is none is ignored.
+
+    Args:
+        answered: takes the leg (from 0) of an echo, its round-trip time and the present time (ns).
+        leg: the leg.
+    """
+
+    def take(data: bytes, now: int) -> None:
         sent = _read(data, ANSWER)
         if sent is not None and sent <= now:
-            self._answered(leg, now - sent, now)
+            answered(leg, now - sent, now)
+
+    return take
 
 
 def answering(send: Send) -> Send:

@@ -18,7 +18,6 @@ from minitopo_dc.pdcp import TransmittingEntity
 from minitopo_dc.pdcp.policies.policy import needs_of
 from minitopo_dc.router.drivers import (
     Action,
-    EchoSender,
     LegDriver,
     Loop,
     Planned,
@@ -29,6 +28,8 @@ from minitopo_dc.router.drivers import (
     TransmitDriver,
     Way,
     answering,
+    echoing,
+    measuring,
 )
 from minitopo_dc.router.recorder import Series, Snapshot, open_series, snapshot
 from minitopo_dc.scenario import LegDirection
@@ -122,11 +123,11 @@ class AnyElement(ABC):
             if (path := bearer.report) is not None and driver.entity.feedback is not None:
                 for leg in path.legs:
                     self._listen(leg.destination, path.port, partial(_reported, driver))
-        senders: list[ReportSender | EchoSender] = [*self._reporters(), *self._echo_senders()]
+        senders: list[Schedule | ReportSender] = [*self._reporters(), *self._echoes()]
         self._sources = self._counted_parts()
         scheduled = [leg for leg in settings.legs if leg.leg in seen]
         schedule = Schedule(leg_changes(scheduled, seen), self._legs_changed)
-        self._parts: list[Schedule | ReportSender | EchoSender] = [schedule, *senders]
+        self._parts = [schedule, *senders]
         self._rearms = [loop.add_timed(part, first=True) for part in reversed(self._parts)][::-1]
 
     def _save_summary(self, summary: Mapping[str, Any]) -> None:
@@ -168,23 +169,15 @@ class AnyElement(ABC):
         settings = self._settings
         transmit = zip(settings.transmit, self._transmit, strict=True)
         receive = zip(settings.receive, self._receive, strict=True)
-        cells = enumerate(self._cells, start=1)
-        return {
+        cells = {n: snapshot(cell.statistics, None) for n, cell in enumerate(self._cells, start=1)}
+        parts = {
             "legs": {n: snapshot(driver.leg.statistics) for n, driver in self._legs.items()},
             "transmit": {
-                bearer.bearer: snapshot(driver.entity.statistics, bearer.legs)
-                for bearer, driver in transmit
+                it.bearer: snapshot(own.entity.statistics, it.legs) for it, own in transmit
             },
-            "receive": {
-                bearer.bearer: snapshot(driver.statistics, bearer.legs)
-                for bearer, driver in receive
-            },
-            **(
-                {"cells": {n: snapshot(cell.statistics, None) for n, cell in cells}}
-                if self._cells
-                else {}
-            ),
+            "receive": {it.bearer: snapshot(own.statistics, it.legs) for it, own in receive},
         }
+        return parts | ({"cells": cells} if cells else {})
 
     def series(self, buffering: int = -1) -> Iterator[Series]:
         """Begin the time series files; `buffering` as of `Series`."""
@@ -240,18 +233,17 @@ class AnyElement(ABC):
                 every = bearer.pdcp.leg_failure_ms is not None
                 yield ReportSender(driver.reports, ways, every_leg=every)
 
-    def _echo_senders(self) -> Iterator[EchoSender]:
+    def _echoes(self) -> Iterator[Schedule]:
         """Make what measures the legs of bearers by echoes, and answer those of the other host."""
         for bearer, driver in zip(self._settings.transmit, self._transmit, strict=True):
             policy: Any = driver.entity.policy
             path = bearer.echo
             if path and bearer.pdcp.echo_ms and "echoes" in needs_of(policy):
                 ways = [self._report_way(leg.back(), path.port)[1] for leg in path.legs]
-                interval = round(bearer.pdcp.echo_ms * NS_PER_MS)
-                sender = EchoSender(policy.echo_answered, ways, interval)
-                for leg, take in zip(path.legs, sender.takers(), strict=True):
+                for position, leg in enumerate(path.legs):
+                    take = measuring(policy.echo_answered, position)
                     self._listen(leg.destination, path.port, take)
-                yield sender
+                yield echoing(ways, round(bearer.pdcp.echo_ms * NS_PER_MS))
         answered = [receive for receive in self._settings.receive if receive.pdcp.echo_ms]
         for path in [receive.echo for receive in answered if receive.echo]:
             for leg in path.legs:

@@ -25,6 +25,7 @@ from minitopo_dc.scenario.addresses import (
 from minitopo_dc.units import NS_PER_MS
 from minitopo_dc.virtual.core import Core, join
 from minitopo_dc.virtual.element import VirtualElement, delayed
+from minitopo_dc.virtual.host import EndHost, GuestHost
 from minitopo_dc.virtual.network import Flow, Take
 from minitopo_dc.workloads import Measurement, Realtime
 
@@ -41,6 +42,7 @@ class AnyConnection(ABC):
     """Whether its hosts are in a guest: they send IP packets, and not the data of datagrams, and
     end a download for a time themselves."""
     ends: VirtualConnection | GuestFlow
+    client_host: EndHost | GuestHost
 
     def __init__(
         self,
@@ -108,11 +110,6 @@ class AnyConnection(ABC):
     def _flow(self, source: Address, destination: Address, dscp: int = 0) -> Flow:
         return Flow(source, destination, self._protocol, dscp, whole=self.in_guest)
 
-    @property
-    @abstractmethod
-    def received_bytes(self) -> int:
-        """Return the IP bytes that reached the client."""
-
     def attach(self, gnb: VirtualElement, ue: VirtualElement) -> None:
         """Connect both hosts to the routers next to them, the server by a wire with a delay.
 
@@ -161,6 +158,7 @@ class SansIoConnection(AnyConnection):
 
     in_guest = False
     ends: VirtualConnection
+    client_host: EndHost
 
     def _make_hosts(self, virtual: VirtualSettings, flow: ResolvedFlow, core: Core) -> None:
         client_cpu, server_cpu = cpu_ns(virtual)
@@ -182,11 +180,6 @@ class SansIoConnection(AnyConnection):
         )
         self.client_host.endpoint = self.ends.client
         self.server_host.endpoint = self.ends.server
-
-    @property
-    def received_bytes(self) -> int:
-        """Return the IP bytes that reached the client."""
-        return self.client_host.received_bytes
 
     def takers(self, host: Literal["client", "server"]) -> Sequence[Take]:
         """Return the host's receiving function, once for each flow."""

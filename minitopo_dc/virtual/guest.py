@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from ipaddress import ip_address
 from typing import Literal
@@ -15,7 +14,8 @@ from minitopo_dc.scenario import ResolvedFlow, VirtualSettings
 from minitopo_dc.virtual.connection import AnyConnection, cpu_ns
 from minitopo_dc.virtual.core import Core
 from minitopo_dc.virtual.element import VirtualElement, delayed
-from minitopo_dc.virtual.network import Flow, Packet, Take, VirtualLoop, WaitingLine
+from minitopo_dc.virtual.host import GuestHost
+from minitopo_dc.virtual.network import Flow, Packet, Take
 
 DESTINATION = {4: slice(16, 20), 6: slice(24, 40)}
 """The place of the destination address in an IP packet (RFC 791, RFC 8200)."""
@@ -29,6 +29,7 @@ class GuestConnection(AnyConnection):
 
     in_guest = True
     ends: GuestFlow
+    client_host: GuestHost
 
     def _make_hosts(self, virtual: VirtualSettings, flow: ResolvedFlow, core: Core) -> None:
         transport = get_runner(flow.transport).guest()
@@ -38,7 +39,7 @@ class GuestConnection(AnyConnection):
         self._guest: Guest | None = None
         self._timer = loop.timer(self._run)
         client_cpu, server_cpu = cpu_ns(virtual)
-        self._client = GuestHost(loop, client_cpu, self._inject)
+        self.client_host = GuestHost(loop, client_cpu, self._inject)
         self._server = GuestHost(loop, server_cpu, self._inject)
         self._proxy = GuestHost(loop, server_cpu, self._inject)
         self._last_card = len(self.uplinks) + (self.facts.proxy_address is not None)
@@ -49,16 +50,11 @@ class GuestConnection(AnyConnection):
             self._ways[far, ip_address(down.destination[0]).packed] = down
             self._ways[card, ip_address(up.destination[0]).packed] = up
 
-    @property
-    def received_bytes(self) -> int:
-        """Return the IP bytes that reached the client."""
-        return self._client.received_bytes
-
     def takers(self, host: Literal["client", "server"]) -> Sequence[Take]:
         """Return the functions that put packets on the host's cards, one for each flow."""
         cards = range(1, len(self.uplinks) + 1)
         if host == "client":
-            return [partial(self._client.receive, card) for card in cards]
+            return [partial(self.client_host.receive, card) for card in cards]
         if self.facts.proxy_address is not None:
             return [partial(self._proxy.receive, self._last_card) for _ in cards]
         return [partial(self._server.receive, 0) for _ in cards]
@@ -127,51 +123,5 @@ class GuestConnection(AnyConnection):
         flow = self._ways.get((card, data[self._destination]))
         if flow is None:
             return  # a word of the kernel's to all neighbours, of which there are none
-        hosts = (self._server, *[self._client] * len(self.uplinks), self._proxy)
+        hosts = (self._server, *[self.client_host] * len(self.uplinks), self._proxy)
         hosts[card].send(Packet(flow, data))
-
-
-class GuestHost:
-    """The part of a host that is outside its guest: the CPU time of each packet.
-
-    As in `EndHost`, reading a packet, and sending one, each take `cpu_ns`; the CPU does one
-    thing at a time.
-    """
-
-    def __init__(
-        self, loop: VirtualLoop, cpu_ns: int, inject: Callable[[int, bytes], None]
-    ) -> None:
-        self.received_bytes = 0
-        """IP bytes that reached this host."""
-        self._loop = loop
-        self._cpu = cpu_ns
-        self._inject = inject
-        self._busy_until = loop.now
-        self._waiting: deque[tuple[int, bytes]] = deque()
-        self._reading = loop.timer(self._read)
-        self._departures = WaitingLine[Packet](loop, lambda packet: packet.flow.enter(packet))
-
-    def receive(self, card: int, packet: Packet) -> None:
-        """Take a packet that reached a card, and give it to the guest when the CPU has read it."""
-        self.received_bytes += packet.size
-        if not self._cpu:
-            self._inject(card, packet.data)
-            return
-        self._waiting.append((card, packet.data))
-        self._reading.bring_forward(max(self._loop.now, self._busy_until))
-
-    def send(self, packet: Packet) -> None:
-        """Send a packet of the guest's kernel when the CPU is free."""
-        if not self._cpu:
-            packet.flow.enter(packet)
-            return
-        self._busy_until = max(self._loop.now, self._busy_until) + self._cpu
-        self._departures.push(packet, self._busy_until)
-
-    def _read(self) -> None:
-        now = self._loop.now
-        if now >= self._busy_until:
-            self._busy_until = now + self._cpu
-            self._inject(*self._waiting.popleft())
-        if self._waiting:
-            self._reading.set(self._busy_until)

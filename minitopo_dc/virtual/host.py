@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from minitopo_dc.runners.virtual import Address, Received, Sent, VirtualEndpoint
 from minitopo_dc.scenario.scenario import BATCH
@@ -193,3 +193,49 @@ class EndHost:
         taken = list(waiting)
         waiting.clear()
         return taken
+
+
+class GuestHost:
+    """The part of a host that is outside its guest: the CPU time of each packet.
+
+    As in `EndHost`, reading a packet, and sending one, each take `cpu_ns`; the CPU does one
+    thing at a time.
+    """
+
+    def __init__(
+        self, loop: VirtualLoop, cpu_ns: int, inject: Callable[[int, bytes], None]
+    ) -> None:
+        self.received_bytes = 0
+        """IP bytes that reached this host."""
+        self._loop = loop
+        self._cpu = cpu_ns
+        self._inject = inject
+        self._busy_until = loop.now
+        self._waiting: deque[tuple[int, bytes]] = deque()
+        self._reading = loop.timer(self._read)
+        self._departures = WaitingLine[Packet](loop, lambda packet: packet.flow.enter(packet))
+
+    def receive(self, card: int, packet: Packet) -> None:
+        """Take a packet that reached a card, and give it to the guest when the CPU has read it."""
+        self.received_bytes += packet.size
+        if not self._cpu:
+            self._inject(card, packet.data)
+            return
+        self._waiting.append((card, packet.data))
+        self._reading.bring_forward(max(self._loop.now, self._busy_until))
+
+    def send(self, packet: Packet) -> None:
+        """Send a packet of the guest's kernel when the CPU is free."""
+        if not self._cpu:
+            packet.flow.enter(packet)
+            return
+        self._busy_until = max(self._loop.now, self._busy_until) + self._cpu
+        self._departures.push(packet, self._busy_until)
+
+    def _read(self) -> None:
+        now = self._loop.now
+        if now >= self._busy_until:
+            self._busy_until = now + self._cpu
+            self._inject(*self._waiting.popleft())
+        if self._waiting:
+            self._reading.set(self._busy_until)

@@ -115,7 +115,7 @@ class ConnectionSeries:
     def write(self, now: int) -> None:
         """Add a row per flow, and one of their sum, for the time `now` (ns)."""
         time = f"{(now - self._begin) / NS_PER_S:.4f}"
-        received = [connection.received_bytes for connection in self._connections]
+        received = [connection.client_host.received_bytes for connection in self._connections]
         self._rate.add([time, sum(received)])
         for number, (connection, count) in enumerate(
             zip(self._connections, received, strict=True), start=1

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from minitopo_dc.router.drivers import EchoSender, answering
+from minitopo_dc.router.drivers import answering, echoing, measuring
 
 
 def test_each_leg_is_measured_from_its_request_to_its_answer() -> None:
     told, sent, answers = list[tuple[int, ...]](), list[bytes](), list[bytes]()
     ways = [lambda data, _now: sent.append(data)] * 2
-    sender = EchoSender(lambda *answer: told.append(answer), ways, interval=100)
+    sender = echoing(ways, interval=100)
     assert sender.next_timeout() is None
     sender.start(1000)
     assert sender.next_timeout() == 1000
@@ -19,7 +19,7 @@ def test_each_leg_is_measured_from_its_request_to_its_answer() -> None:
     answer = answering(lambda data, _now: answers.append(data))
     for data in sent:
         answer(data, 1010)
-    for leg, take in enumerate(sender.takers()):
+    for leg, take in enumerate([measuring(lambda *answer: told.append(answer), n) for n in (0, 1)]):
         take(answers[leg], 1030 + leg)
     assert told == [(0, 30, 1030), (1, 31, 1031)]
 
@@ -30,7 +30,7 @@ def test_each_leg_is_measured_from_its_request_to_its_answer() -> None:
 def test_what_is_no_answer_to_a_request_of_the_past_is_ignored(data: bytes) -> None:
     told: list[tuple[int, ...]] = []
     ways = [lambda _data, _now: None]
-    EchoSender(lambda *answer: told.append(answer), ways, interval=1).takers()[0](data, 5)
+    measuring(lambda *answer: told.append(answer), 0)(data, 5)
     assert told == []
 
 
