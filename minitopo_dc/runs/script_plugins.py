@@ -212,9 +212,7 @@ class _Slice:
 
     def _definition(self, thing: type | FunctionType) -> str:
         """Return the text of a class or function, after adding what it needs."""
-        node, lines = self._found(thing)
-        begin = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-        text = "".join(lines[begin - 1 : node.end_lineno]).rstrip()
+        node, text = self._found(thing)
         if node.decorator_list:
             self.decorated.add(thing.__name__)
         known = vars(sys.modules[thing.__module__])
@@ -224,10 +222,8 @@ class _Slice:
                 self.add(name, known[name])
         return text
 
-    def _found(
-        self, thing: type | FunctionType
-    ) -> tuple[ast.ClassDef | ast.FunctionDef, list[str]]:
-        """Return the definition of a thing, and the lines of the file or cell that it stands in."""
+    def _found(self, thing: type | FunctionType) -> tuple[ast.ClassDef | ast.FunctionDef, str]:
+        """Return the definition of a thing, and its text in the file or cell that it stands in."""
         if "<locals>" in thing.__qualname__:
             raise self._refused(thing.__qualname__, "defined inside a function")
         code = next(_codes(thing), None)
@@ -239,7 +235,7 @@ class _Slice:
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == thing.__name__:
                 first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
                 if first <= code.co_firstlineno <= (node.end_lineno or 0):
-                    return node, lines
+                    return node, "".join(lines[first - 1 : node.end_lineno]).rstrip()
         raise self._refused(thing.__qualname__, "whose source has changed or is indented")
 
     def _refused(self, name: str, why: str) -> InputError:

@@ -166,10 +166,11 @@ class NativeTimer(LoopTimer):
 class NativeHost(EndHost):
     """A host without CPU time, which works like one of the Python core until `join`."""
 
+    _loop: Any
+
     def __init__(self, loop: VirtualNativeLoop, flows: Sequence[Flow]) -> None:
         """Make a host that sends on `flows`, once `endpoint` is set."""
         super().__init__(loop, flows)
-        self._native = loop
         self.fail = loop.fail
         self._pointer: Any = None
         self._in_c: StackEndpoint[Any]
@@ -184,9 +185,9 @@ class NativeHost(EndHost):
 
     def join(self, gets: Iterable[Flow]) -> None:
         """Have C send and read the datagrams of this host's endpoint, to which the flows lead."""
-        lib, ffi, flows = self._native.lib, library().ffi, self._native.flows
+        lib, ffi, flows = self._loop.lib, library().ffi, self._loop.flows
         self._in_c = endpoint = cast("StackEndpoint[Any]", self.endpoint)
-        self._pointer = lib.network_host(self._native.pointer, self._native.handle(self))
+        self._pointer = lib.network_host(self._loop.pointer, self._loop.handle(self))
         self._shown = ffi.cast("host_shown *", self._pointer)
         connection = endpoint.session.connection
         number = connection.number
@@ -206,20 +207,20 @@ class NativeHost(EndHost):
             super().wake(moment)
         elif moment is not None:
             self._tell_due()
-            self._native.lib.host_wake(self._pointer, moment)
+            self._loop.lib.host_wake(self._pointer, moment)
 
     def send(self, datagrams: Iterable[Sent]) -> None:
         """Send datagrams, one after the other."""
         if self._pointer is None:
             super().send(datagrams)
             return
-        lib = self._native.lib
+        lib = self._loop.lib
         for data, source, destination in datagrams:
             lib.flow_send(self._ways[source, destination], data, len(data))
 
     def step(self, why: int) -> int:
         """Act on what is due or has happened; return when to step again (ns)."""
-        lib = self._native.lib
+        lib = self._loop.lib
         if why == lib.STEP_SEND_FAILED:
             raise TransferFailed("prepare_next_packet")
         if why == lib.STEP_NO_WAY:

@@ -33,6 +33,8 @@ from minitopo_dc.workloads import Download, Measurement
 from minitopo_dc.workloads.command import escaped
 
 PACKAGES = ("minitopo-dc", "aioquic", "cryptography", "pydantic")
+version = cache(metadata.version)
+"""Returns a package's version, read once a process: what is imported stays as it is."""
 
 
 def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
@@ -49,17 +51,11 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
 
 def facts(scenario: Scenario) -> dict[str, Any]:
     """Return what the numbers may depend on: versions, a guest's too, but not the machine."""
-    python, packages = platform.python_version(), _versions()
+    python, packages = platform.python_version(), {name: version(name) for name in PACKAGES}
     known: dict[str, Any] = {"clock": "virtual", "python": python, "packages": packages}
     if has_guest(scenario.resolved_flows) and linux_guest.find():
         known["linux_guest"] = linux_guest.facts()
     return known
-
-
-@cache
-def _versions() -> dict[str, str]:
-    """Return the versions of packages, read once a process: what is imported stays as it is."""
-    return {name: metadata.version(name) for name in PACKAGES}
 
 
 def _measure(scenario: Scenario, directory: Path, details: dict[str, Any]) -> Measured:

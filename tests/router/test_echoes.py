@@ -29,7 +29,6 @@ def test_each_leg_is_measured_from_its_request_to_its_answer() -> None:
 )
 def test_what_is_no_answer_to_a_request_of_the_past_is_ignored(data: bytes) -> None:
     told: list[tuple[int, ...]] = []
-    ways = [lambda _data, _now: None]
     measuring(lambda *answer: told.append(answer), 0)(data, 5)
     assert told == []
 

@@ -159,7 +159,7 @@ class RealElement(AnyElement):
             return self._driver(leg.leg, made)
         driver = self._driver(leg.leg, self._built(leg, self._paths))
         self._share(leg, driver.leg, make_leg)
-        if leg.radio.mtu_icmp:
+        if leg.radio.mtu_icmp and leg.radio.mtu_bytes:
             self._answer_errors(driver, leg.radio.mtu_bytes)
         return driver
 
@@ -184,14 +184,13 @@ class RealElement(AnyElement):
         self._injectors[number] = Injector(number, self._host)
         return LegDriver(number, leg, self._loop)
 
-    def _answer_errors(self, driver: LegDriver, mtu: int | None) -> None:
+    def _answer_errors(self, driver: LegDriver, mtu: int) -> None:
         """Have the sources of packets that are larger than a leg's MTU (bytes) told of it."""
         errors = Injector(None, self._host)
         self._open.callback(errors.close)
 
         def answer(packet: Datagram) -> None:
-            if mtu is not None:
-                errors.send(too_big(packet.data, mtu, of_bearer=packet.bearer is not None))
+            errors.send(too_big(packet.data, mtu, of_bearer=packet.bearer is not None))
 
         driver.mtu, driver.answer = mtu, answer
 
