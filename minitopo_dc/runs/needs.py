@@ -97,17 +97,12 @@ def _plans(scenario: Scenario) -> Iterator[_FlowPlan]:
         yield _FlowPlan(scenario, flow, number)
 
 
-def primary_leg(leg: int, given: int | str) -> str:
-    """Return a sentence on which leg has the roles of the primary one, by their standards' names.
-
-    Args:
-        leg: the number of that leg.
-        given: the scenario's `primary_leg`.
-    """
-    why = "least delay" if given == "nearest" else "as given"
+def primary_leg(scenario: Scenario) -> str:
+    """Return a sentence on which leg has the roles of the primary one, by the standards' names."""
+    why = "least delay" if scenario.primary_leg == "nearest" else "as given"
     return (
-        f"Leg {leg} is primary ({why}): DC's master node and primaryPath (TS 37.340, 38.331), "
-        "multipath's initial path."
+        f"Leg {scenario.leg_numbers[0]} is primary ({why}): DC's master node and primaryPath "
+        "(TS 37.340, 38.331), multipath's initial path."
     )
 
 
@@ -124,8 +119,7 @@ class _FlowPlan:
             yield from self._slow_start()
             yield from self._window()
         if len(self.numbers) > 1:
-            given = self.scenario.primary_leg
-            yield Need(True, primary_leg(self.scenario.leg_numbers[0], given))
+            yield Need(True, primary_leg(self.scenario))
         yield from self._timer()
         yield from self._queues()
         yield from self._packets()
