@@ -27,7 +27,8 @@ from minitopo_dc.link import (
     make_capacity,
 )
 from minitopo_dc.link.propagation import curve_delay_ns
-from minitopo_dc.router.element import Schedule
+from minitopo_dc.router.drivers import Schedule
+from minitopo_dc.router.element import leg_changes
 from minitopo_dc.scenario import LegDirection, kernel_rates
 from minitopo_dc.scenario.element import ElementLeg
 from minitopo_dc.trace import OpportunityTrace, RateTrace
@@ -172,9 +173,8 @@ def arrivals(trace: str, sent: list[int], directory: Path, **more: Any) -> list[
     values = {"trace": directory / "t.csv", "delay_curve": "power", "jitter_ms": 0} | more
     radio = LegDirection.check(values, "test")
     leg = radio.build("1")
-    schedule = Schedule(
-        [ElementLeg(leg=1, interface="l", radio=radio, seed="1")], {1: leg}, lambda _now: None
-    )
+    element_leg = ElementLeg(leg=1, interface="l", radio=radio, seed="1")
+    schedule = Schedule(leg_changes([element_leg], {1: leg}))
     leg.start(0)
     schedule.start(0)
     found: list[tuple[int, int]] = []
