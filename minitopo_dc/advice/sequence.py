@@ -291,7 +291,7 @@ def _sampled(runs: Runs, ways: Sequence[str]) -> tuple[Difference | None, Stoppe
 def _beside(stack: Candidates, runs: Runs) -> Iterator[str]:
     """Yield what the ways beside the judged ones did, and a warning that a leg alone was better."""
     scenario, pair = stack.ways[stack.multipath], (stack.dual, stack.multipath)
-    yield primary_leg(scenario)
+    yield primary_leg(scenario.leg_numbers[0], scenario.primary_leg)
     if runs.room() > 0:
         names = {with_primary(way, leg) for way in pair for leg in scenario.leg_numbers}
         runs.make([name for name in runs.ways if name in names], SHOWN)

@@ -103,7 +103,7 @@ def print_comparison(comparison: Comparison) -> None:
     scenario = load_as_run(Path(results["directory"].iloc[0]))
     if len(scenario.legs) > 1:
         tried = " Another one is not tried on this clock." if scenario.clock == "real" else ""
-        say(f"{primary_leg(scenario)}{tried}")
+        say(f"{primary_leg(scenario.leg_numbers[0], scenario.primary_leg)}{tried}")
     print_runs(comparison.better_legs[0], comparison.sentences, results)
 
 

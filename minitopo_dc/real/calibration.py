@@ -26,7 +26,7 @@ from minitopo_dc.real.hosts import EmulatedHost
 from minitopo_dc.real.machine import save_facts
 from minitopo_dc.real.probe_ends import COLUMNS, READY
 from minitopo_dc.results.judge import blank_result
-from minitopo_dc.results.kept_scenario import keep_traces
+from minitopo_dc.results.kept_scenario import keep_traces, trace_paths
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.element_settings import leg_seed
 from minitopo_dc.runs.perform import RunFailedError
@@ -69,7 +69,7 @@ def calibrate(scenario: Scenario, directory: Path) -> RunResult:
     directory.mkdir(parents=True)
     scenario.save(directory / "scenario.yaml")
     save_facts(directory)
-    keep_traces(scenario, directory)
+    keep_traces(trace_paths(scenario), directory)
     blank = blank_result(scenario, directory)
     assert isinstance(scenario.workload, Download)
     seconds = scenario.workload.duration_s or 0.0

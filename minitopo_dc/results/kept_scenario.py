@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -103,15 +103,15 @@ def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
         ) from None
 
 
-def keep_traces(scenario: Scenario, run: Path) -> None:
-    """Copy the traces of a scenario into its run's directory, with `traces.json`.
+def keep_traces(paths: Iterable[str], run: Path) -> None:
+    """Copy the traces of a scenario (`trace_paths`) into its run's directory, with `traces.json`.
 
     Raises:
         SettingsError: a trace cannot be read.
         OSError: the directory cannot be written.
     """
     names = {}
-    for path in dict.fromkeys(trace_paths(scenario)):
+    for path in dict.fromkeys(paths):
         try:
             digest = _digest(Path(path))
         except OSError as error:

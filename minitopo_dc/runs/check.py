@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import get_args
+from typing import Any, get_args
 
 from minitopo_dc.fields import Direction, IpVersion, PathPlan, SettingsError
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
@@ -13,8 +13,10 @@ from minitopo_dc.runs.needs import cautions, print_once
 from minitopo_dc.scenario import (
     Clock,
     Leg,
+    RealSettings,
     ResolvedFlow,
     Scenario,
+    VirtualSettings,
     check_unseen_legs,
     kernel_rates,
     resolve_scenario,
@@ -63,7 +65,7 @@ def _check_addresses(flows: Sequence[ResolvedFlow], legs: int) -> None:
 
 def _check_transport(flow: ResolvedFlow, version: IpVersion, where: str) -> None:
     """Refuse a flow's transport where there is none of this name, or its mode is not this one."""
-    runner = _known_runner(flow, version, where)
+    runner = _known_runner(flow.transport, flow.options, version, where)
     if runner.every_leg and (where or flow.mode != "sc"):
         raise SettingsError(
             f"{where}mode {flow.mode}: transport {runner.name} allows sc (it uses every leg), and "
@@ -158,8 +160,9 @@ def _names(is_able: Callable[[Runner], bool]) -> str:
     return ", ".join(runner.name for runner in all_runners() if is_able(runner))
 
 
-def _known_runner(of: Scenario | ResolvedFlow, version: IpVersion, where: str) -> Runner:
-    transport = of.transport
+def _known_runner(
+    transport: str, options: Mapping[str, Any], version: IpVersion, where: str
+) -> Runner:
     if transport == "ping":
         raise SettingsError(
             f"{where}transport: ping is a workload: write transport: icmp, workload: ping"
@@ -169,7 +172,7 @@ def _known_runner(of: Scenario | ResolvedFlow, version: IpVersion, where: str) -
         raise SettingsError(f"{where}transport: {transport}; allowed: {known}")
     runner = get_runner(transport)
     try:
-        runner.check_options(of.options, version)
+        runner.check_options(options, version)
     except SettingsError as error:
         raise SettingsError(f"{where}options: {error}") from None
     return runner
@@ -203,16 +206,17 @@ def check_real(scenario: Scenario) -> None:
                 raise SettingsError(f"{where}{error}") from None
 
 
-def _check_virtual(scenario: Scenario) -> None:
+def _check_virtual(
+    virtual: VirtualSettings, real: RealSettings, flows: Sequence[ResolvedFlow], legs: Sequence[Leg]
+) -> None:
     """Refuse a network that only the real clock has, and what guests cannot do."""
-    virtual, flows = scenario.virtual, scenario.resolved_flows
-    if scenario.real.backhaul:
+    if real.backhaul:
         raise SettingsError("real.backhaul: needs clock: real; the virtual clock: server_delay_ms")
     if virtual.sysctl and not has_guest(flows):
         able = _names(lambda runner: bool(runner.guest()))
         raise SettingsError(f"virtual.sysctl: needs a transport with a kernel: {able}")
     if virtual.earlier_downloads:
-        _check_earlier_downloads(flows, scenario.legs)
+        _check_earlier_downloads(flows, legs)
 
 
 def _check_proxy(flow: ResolvedFlow, clock: Clock, version: IpVersion) -> None:
@@ -288,7 +292,7 @@ def check_fields(scenario: Scenario) -> Scenario:
     """
     scenario = resolve_scenario(scenario)
     version, legs, flows = scenario.ip_version, len(scenario.legs), scenario.resolved_flows
-    _known_runner(scenario, version, "")
+    _known_runner(scenario.transport, scenario.options, version, "")
     for flow in flows:
         _check_transport(flow, version, flow.where)
         _check_load(flow, legs, flow.where)
@@ -300,7 +304,7 @@ def check_fields(scenario: Scenario) -> Scenario:
             _check_addresses(flows, legs)
         _check_path_flows(flows, legs)
     if scenario.clock == "virtual":
-        _check_virtual(scenario)
+        _check_virtual(scenario.virtual, scenario.real, flows, scenario.legs)
     else:
         check_real(scenario)
     limit = _transport_obstacle(flows, legs)

@@ -54,7 +54,8 @@ def cautions(scenario: Scenario) -> list[str]:
     Raises:
         SettingsError, TraceError: a trace is missing or wrong.
     """
-    return list(dict.fromkeys(line for plan in _plans(scenario) for line in plan.cautions()))
+    plans = (_FlowPlan(scenario, flow, n) for n, flow in enumerate(scenario.resolved_flows))
+    return list(dict.fromkeys(line for plan in plans for line in plan.cautions()))
 
 
 def carriers(flow: ResolvedFlow, way: Direction) -> Sequence[int]:
@@ -89,19 +90,15 @@ def needs(scenario: Scenario) -> list[Need]:
     Raises:
         SettingsError, TraceError: a trace is missing or wrong.
     """
-    return list(dict.fromkeys(need for plan in _plans(scenario) for need in plan.needs()))
+    plans = (_FlowPlan(scenario, flow, n) for n, flow in enumerate(scenario.resolved_flows))
+    return list(dict.fromkeys(need for plan in plans for need in plan.needs()))
 
 
-def _plans(scenario: Scenario) -> Iterator[_FlowPlan]:
-    for number, flow in enumerate(scenario.resolved_flows):
-        yield _FlowPlan(scenario, flow, number)
-
-
-def primary_leg(scenario: Scenario) -> str:
+def primary_leg(leg: int, given: int | str) -> str:
     """Return a sentence on which leg has the roles of the primary one, by the standards' names."""
-    why = "least delay" if scenario.primary_leg == "nearest" else "as given"
+    why = "least delay" if given == "nearest" else "as given"
     return (
-        f"Leg {scenario.leg_numbers[0]} is primary ({why}): DC's master node and primaryPath "
+        f"Leg {leg} is primary ({why}): DC's master node and primaryPath "
         "(TS 37.340, 38.331), multipath's initial path."
     )
 
@@ -119,7 +116,7 @@ class _FlowPlan:
             yield from self._slow_start()
             yield from self._window()
         if len(self.numbers) > 1:
-            yield Need(True, primary_leg(self.scenario))
+            yield Need(True, primary_leg(self.scenario.leg_numbers[0], self.scenario.primary_leg))
         yield from self._timer()
         yield from self._queues()
         yield from self._packets()

@@ -12,7 +12,7 @@ from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_json, write_version
 from minitopo_dc.results.judge import blank_result, judge
-from minitopo_dc.results.kept_scenario import keep_traces, save_as_run
+from minitopo_dc.results.kept_scenario import keep_traces, save_as_run, trace_paths
 from minitopo_dc.results.run_result import CAUTIONS, RunResult
 from minitopo_dc.results.trust import with_trust
 from minitopo_dc.runners.base import TransferFailed
@@ -75,7 +75,7 @@ def perform(
     run = resolve_scenario(scenario)
     if run is not scenario:
         save_as_run(scenario, run, directory)
-    keep_traces(scenario, directory)
+    keep_traces(trace_paths(scenario), directory)
     result = blank_result(run, directory)
     if (reason := obstacle(scenario) or obstacle_here(run)) is not None:
         result = replace(result, status="unsupported", reason=reason)

@@ -25,7 +25,7 @@ from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.guest_programs import ProgramsFlow, Take
 from minitopo_dc.runs.check import check_scenario, has_guest
 from minitopo_dc.runs.perform import Measured, RunFailedError, RunUnsupportedError, perform
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.virtual.connection import AnyConnection
 from minitopo_dc.virtual.core import core_obstacle
 from minitopo_dc.virtual.testbed import VirtualTestbed
@@ -45,15 +45,15 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
     Raises:
         OSError: `directory` cannot be written.
     """
-    known = facts(scenario)
+    known = facts(scenario.resolved_flows)
     return perform(scenario, directory, facts=known, obstacle=core_obstacle, measure=_measure)
 
 
-def facts(scenario: Scenario) -> dict[str, Any]:
+def facts(flows: Sequence[ResolvedFlow]) -> dict[str, Any]:
     """Return what the numbers may depend on: versions, a guest's too, but not the machine."""
     python, packages = platform.python_version(), {name: version(name) for name in PACKAGES}
     known: dict[str, Any] = {"clock": "virtual", "python": python, "packages": packages}
-    if has_guest(scenario.resolved_flows) and linux_guest.find():
+    if has_guest(flows) and linux_guest.find():
         known["linux_guest"] = linux_guest.facts()
     return known
 
@@ -190,7 +190,7 @@ def run_programs(
         How it went. Failed when the server was not ready, or the guest died or hangs.
     """
     scenario.save(directory / "scenario.yaml")
-    write_json(directory / "environment.json", facts(scenario), synced=False)
+    write_json(directory / "environment.json", facts(scenario.resolved_flows), synced=False)
     testbed = VirtualTestbed(scenario, directory)
     [connection] = testbed.connections
     flow = connection.ends

@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_version
-from minitopo_dc.results.kept_scenario import keep_traces, load_as_run, run_id
+from minitopo_dc.results.kept_scenario import keep_traces, load_as_run, run_id, trace_paths
 from minitopo_dc.runs.element_settings import router_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.core import Core
@@ -50,7 +50,7 @@ def test_a_recorded_load_is_kept_with_a_run_and_counts_by_its_content(tmp_path: 
     run.mkdir(parents=True)
     write_version(run)
     shared.save(run / "scenario.yaml")
-    keep_traces(shared, run)
+    keep_traces(trace_paths(shared), run)
     recorded.unlink()
     kept = load_as_run(run)
     assert kept.cells[0].background[0].trace != shared.cells[0].background[0].trace

@@ -271,7 +271,7 @@ def _alone(comparison: Comparison) -> list[str]:
 def _notes(comparison: Comparison, ways: Mapping[str, Scenario]) -> list[str]:
     """Return all other sentences, and what is to be known beside them."""
     shown, first = [comparison.sentence, *_alone(comparison)], next(iter(ways.values()))
-    roles = [primary_leg(first)] if len(first.legs) > 1 else []
+    roles = [primary_leg(first.leg_numbers[0], first.primary_leg)] if len(first.legs) > 1 else []
     warned = [words for way in ways.values() for words in cautions(way)]
     lines = [*comparison.sentences, *roles, *warned, *comparison.not_ok()]
     return [line for line in dict.fromkeys(lines) if line not in shown]
