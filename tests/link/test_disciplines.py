@@ -120,6 +120,18 @@ def test_pie_marks_up_to_a_probability_and_drops_beyond_it() -> None:
     assert verdicts(0.2) == {Verdict.PASS, Verdict.DROP}
 
 
+def test_pie_sums_its_probability_anew_after_there_was_none() -> None:
+    """RFC 8033, section 5.2: nothing is dropped until the sum is 0.85."""
+    verdicts = set()
+    for seed in range(100):
+        pie = Pie(burst_ms=0.001)
+        for step in range(2):
+            pie.dequeue(at_queue(waited_ms=30), step * 15 * MS, RNG)
+        for pie.probability in (0.0, 0.5):
+            verdicts.add(pie.enqueue(at_queue(), 15 * MS, Random(seed)))
+    assert verdicts == {Verdict.PASS}
+
+
 def test_pie_leaves_a_burst_alone() -> None:
     pie = Pie()
     pie.probability = 1.0

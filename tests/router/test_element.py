@@ -203,3 +203,11 @@ def test_echoes_go_out_on_each_leg_and_are_answered_by_the_other_host(tmp_path: 
         gnb.taken_at[end](data, 30 + number)
     policy: Any = gnb._transmit[0].entity.policy
     assert [measured.round_trip for measured in policy._measured] == [21, 22]
+
+
+def test_a_bearer_drops_what_its_buffer_does_not_hold(tmp_path: Path) -> None:
+    pdcp = {"split": "proportional", "numbering": "late", "buffer_packets": 2}
+    element = Element(router_settings(scenario(pdcp=pdcp), tmp_path)[0])
+    taken = [element._transmit[0].entity.push(number, 1000, 0) for number in range(5)]
+    assert taken == [True, True, False, False, False]
+    assert element._counted()["transmit"][1]["dropped_buffer"] == 3

@@ -181,7 +181,7 @@ class _SentSequences:
         """Return whether a segment begins below what was sent, and remember it as sent."""
         if segment is None or not segment.length:
             return False
-        following = (segment.sequence + segment.length) % 2**32
+        following = segment.sequence + segment.length
         known = self._next.get(segment.flow, segment.sequence)
         again = _precedes(segment.sequence, known)
         if not again or _precedes(known, following):

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from minitopo_dc.link import ConstantDelay, LegParameters, RlcParameters, make_capacity
+from minitopo_dc.link.any_leg import NEVER
 from minitopo_dc.link.rlc.leg import SHOWN_BYTES, make_leg
 from minitopo_dc.link.rlc.parameters import NACK_BYTES, STATUS_BYTES, Drx, TddPattern
+from minitopo_dc.link.rlc.sdus import RetransmissionBuffer
 from minitopo_dc.units import UNLIMITED
 from tests.native.driven import DrivenLeg
 
@@ -128,3 +130,12 @@ def test_asking_one_direction_late_changes_nothing(make: Any) -> None:
     arrived = [legs[0].poll(1000 * MS) for legs in (often, once)]
     assert arrived[0] == arrived[1]
     assert often[1].statistics().blocks == once[1].statistics().blocks > 0
+
+
+def test_only_what_was_sent_before_a_block_that_arrived_is_missed() -> None:
+    buffer: Any = RetransmissionBuffer()
+    for first, sdu in ((5, "before"), (6, "after")):
+        buffer.put(NEVER, first, (sdu, 8))
+    buffer.miss(before=6, due=10)
+    assert (buffer.first_due(), buffer.has_unmissed) == (10, True)
+    assert list(buffer.take(100, 10)) == [("before", 8)]
